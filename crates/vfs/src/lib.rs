@@ -1,0 +1,15 @@
+//! What a file system is asked to do and what it must answer.
+//!
+//! Pure data and meaning: operations, outcomes, trees, the reference file system whose answers are right by
+//! definition, workload generators, canonical encodings, and the contracts that say which trees a crash may leave.
+//! This crate touches no target and no disk.
+
+pub mod errno;
+pub mod op;
+pub mod path;
+pub mod tree;
+
+pub use errno::Errno;
+pub use op::{Data, Fallocate, Fd, File, Op, OpenFlags, Outcome, Rename, Value, WriteAt, WriteVia};
+pub use path::Path;
+pub use tree::{Node, NodeId, NodeKind, Tree};
