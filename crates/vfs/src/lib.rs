@@ -5,11 +5,19 @@
 //! This crate touches no target and no disk.
 
 pub mod errno;
+pub mod flags;
+pub mod form;
+mod json;
+pub mod kind;
+pub mod nearest;
 pub mod op;
 pub mod path;
+pub mod text;
 pub mod tree;
 
 pub use errno::Errno;
-pub use op::{Data, Fallocate, Fd, File, Op, OpenFlags, Outcome, Rename, Value, WriteAt, WriteVia};
+pub use flags::OpenFlags;
+pub use kind::{Fallocate, OpKind, Rename, WriteVia};
+pub use op::{Data, Fd, File, Op, Outcome, Value, WriteAt};
 pub use path::Path;
 pub use tree::{Node, NodeId, NodeKind, Tree};

@@ -1,10 +1,13 @@
 //! The operation vocabulary: everything that a file system can be asked, as plain data.
+//!
+//! An op has two written forms that say the same with the same keys: one line of text (`text.rs`) and JSON
+//! (`json.rs`).
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Errno, Path};
+use crate::{Errno, Fallocate, OpKind, OpenFlags, Path, Rename, WriteVia};
 
 /// What an op returned: a value or an errno.
 pub type Outcome = Result<Value, Errno>;
@@ -17,7 +20,8 @@ pub enum Value {
     Done,
     /// That many bytes were written.
     Count(u64),
-    /// The bytes that were read.
+    /// The bytes that were read. In JSON they are runs of equal bytes: `{"bytes":[{"len":512,"fill":2}]}`.
+    #[serde(with = "crate::json::runs")]
     Bytes(Vec<u8>),
 }
 
@@ -27,8 +31,7 @@ pub enum Value {
 pub struct Fd(pub u8);
 
 /// How an op names the file that it works on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum File {
     /// By path: the op opens the file, does its work and closes it again.
     Path(Path),
@@ -46,8 +49,7 @@ pub struct Data {
 }
 
 /// Where a write goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WriteAt {
     /// At this byte offset.
     Offset(u64),
@@ -55,150 +57,171 @@ pub enum WriteAt {
     End,
 }
 
-/// Which way a write takes to the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteVia {
-    /// `pwrite`.
-    Buffered,
-    /// Stores through a shared mapping; the file is extended first where the range reaches past its end.
-    Mmap,
-    /// `O_DIRECT`.
-    Direct,
-}
-
-/// What `fallocate` does to its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fallocate {
-    /// Reserve space and extend the file.
-    Allocate,
-    /// Reserve space, keep the size.
-    KeepSize,
-    /// Make a hole (keeps the size).
-    PunchHole,
-    /// Zero the range and extend the file.
-    ZeroRange,
-    /// Zero the range, keep the size.
-    ZeroRangeKeepSize,
-    /// Remove the range and close the gap.
-    CollapseRange,
-    /// Insert a hole and move what follows.
-    InsertRange,
-}
-
-/// What `rename` does when the new name exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rename {
-    /// Replace it.
-    Replace,
-    /// Fail with `EEXIST`.
-    NoReplace,
-    /// Exchange the two.
-    Exchange,
-}
-
-/// The flags of `open`, by the bits that Linux uses on x86-64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct OpenFlags(pub u32);
-
-impl OpenFlags {
-    /// Open for reading.
-    pub const RDONLY: Self = Self(0);
-    /// Open for writing.
-    pub const WRONLY: Self = Self(0o1);
-    /// Open for both.
-    pub const RDWR: Self = Self(0o2);
-    /// Create the file if it is missing.
-    pub const CREAT: Self = Self(0o100);
-    /// With `CREAT`: fail if it exists.
-    pub const EXCL: Self = Self(0o200);
-    /// Cut an existing file to nothing.
-    pub const TRUNC: Self = Self(0o1000);
-    /// Every write goes to the end.
-    pub const APPEND: Self = Self(0o2000);
-    /// A write returns when the data is durable.
-    pub const DSYNC: Self = Self(0o10000);
-    /// Bypass the page cache.
-    pub const DIRECT: Self = Self(0o40000);
-    /// Fail unless it is a directory.
-    pub const DIRECTORY: Self = Self(0o200_000);
-    /// Fail if the last component is a symlink.
-    pub const NOFOLLOW: Self = Self(0o400_000);
-    /// A write returns when data and metadata are durable (includes the bit of `DSYNC`).
-    pub const SYNC: Self = Self(0o4_010_000);
-
-    /// Whether all bits of `other` are set.
-    pub fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-impl std::ops::BitOr for OpenFlags {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
 /// One file-system operation with all its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case")]
+///
+/// ```
+/// # use vfs::Op;
+/// let text = r#"write("/a/f", offset=4096, len=512, fill=2)"#;
+/// let json = r#"{"op":"write","file":"/a/f","offset":4096,"len":512,"fill":2}"#;
+/// let op: Op = text.parse().unwrap();
+/// assert_eq!(op.to_string(), text);
+/// assert_eq!(serde_json::to_string(&op).unwrap(), json);
+/// assert_eq!(serde_json::from_str::<Op>(json).unwrap(), op);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
     /// Open, and perhaps create, a file; the slot `fd` holds it until `close`.
-    Open { path: Path, flags: OpenFlags, mode: u32, fd: Fd },
+    Open {
+        /// What to open.
+        path: Path,
+        /// How to open it.
+        flags: OpenFlags,
+        /// The permission bits of a file that is created.
+        mode: u32,
+        /// The slot to fill.
+        fd: Fd,
+    },
     /// Empty a slot.
-    Close { fd: Fd },
+    Close {
+        /// The slot.
+        fd: Fd,
+    },
     /// `open(O_CREAT|O_EXCL|O_WRONLY)` and close.
-    Create { path: Path, mode: u32 },
+    Create {
+        /// The new name.
+        path: Path,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// Read a range; the outcome carries the bytes.
-    Read { file: File, offset: u64, len: u64 },
+    Read {
+        /// What to read.
+        file: File,
+        /// The first byte.
+        offset: u64,
+        /// How many bytes at most.
+        len: u64,
+    },
     /// Store bytes.
     Write {
+        /// Where to store them.
         file: File,
+        /// At which place in the file.
         at: WriteAt,
-        #[serde(flatten)]
+        /// The bytes.
         data: Data,
+        /// By which means.
         via: WriteVia,
     },
     /// Set the size.
-    Truncate { file: File, size: u64 },
+    Truncate {
+        /// Of which file.
+        file: File,
+        /// The new size in bytes.
+        size: u64,
+    },
     /// Change the allocation of a range.
-    Fallocate { file: File, how: Fallocate, offset: u64, len: u64 },
+    Fallocate {
+        /// Of which file.
+        file: File,
+        /// What happens to the range.
+        how: Fallocate,
+        /// Its first byte.
+        offset: u64,
+        /// Its length in bytes.
+        len: u64,
+    },
     /// Make a directory.
-    Mkdir { path: Path, mode: u32 },
+    Mkdir {
+        /// The new name.
+        path: Path,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// Remove an empty directory.
-    Rmdir { path: Path },
+    Rmdir {
+        /// Which one.
+        path: Path,
+    },
     /// Remove a name of anything but a directory.
-    Unlink { path: Path },
+    Unlink {
+        /// The name.
+        path: Path,
+    },
     /// Give something another name.
-    Rename { from: Path, to: Path, how: Rename },
+    Rename {
+        /// The old name.
+        from: Path,
+        /// The new name.
+        to: Path,
+        /// What happens if the new name exists.
+        how: Rename,
+    },
     /// Give a file one more name.
-    Link { from: Path, to: Path },
-    /// Make a symlink that says `target`.
-    Symlink { target: Arc<str>, path: Path },
+    Link {
+        /// A name that it has.
+        from: Path,
+        /// The additional one.
+        to: Path,
+    },
+    /// Make a symlink.
+    Symlink {
+        /// What it says; it need not exist, nor be absolute.
+        target: Arc<str>,
+        /// The new name.
+        path: Path,
+    },
     /// Change permission bits.
-    Chmod { path: Path, mode: u32 },
-    /// Change owner or group; `None` leaves it.
-    Chown { path: Path, uid: Option<u32>, gid: Option<u32> },
+    Chmod {
+        /// Of what.
+        path: Path,
+        /// The new bits.
+        mode: u32,
+    },
+    /// Change owner or group.
+    Chown {
+        /// Of what.
+        path: Path,
+        /// The new owner; `None` leaves it.
+        uid: Option<u32>,
+        /// The new group; `None` leaves it.
+        gid: Option<u32>,
+    },
     /// Set an extended attribute (created or replaced).
     Setxattr {
+        /// Of what.
         path: Path,
+        /// The attribute, with its namespace: `user.a`.
         name: Arc<str>,
-        #[serde(flatten)]
+        /// Its new value.
         value: Data,
     },
     /// Remove an extended attribute.
-    Removexattr { path: Path, name: Arc<str> },
+    Removexattr {
+        /// Of what.
+        path: Path,
+        /// The attribute.
+        name: Arc<str>,
+    },
     /// Make a file or directory durable.
-    Fsync { file: File },
+    Fsync {
+        /// Which one.
+        file: File,
+    },
     /// Make a file's data durable.
-    Fdatasync { file: File },
+    Fdatasync {
+        /// Which file.
+        file: File,
+    },
     /// Make a mapped range durable.
-    Msync { file: File, offset: u64, len: u64 },
+    Msync {
+        /// Of which file.
+        file: File,
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+    },
     /// Make everything durable.
     Sync,
     /// Make this file system durable.
@@ -207,4 +230,75 @@ pub enum Op {
     Remount,
     /// Cut the power, recover and go on with what was recovered.
     Crash,
+}
+
+impl Op {
+    /// What it does, without its arguments.
+    pub fn kind(&self) -> OpKind {
+        match self {
+            Self::Open { .. } => OpKind::Open,
+            Self::Close { .. } => OpKind::Close,
+            Self::Create { .. } => OpKind::Create,
+            Self::Read { .. } => OpKind::Read,
+            Self::Write { .. } => OpKind::Write,
+            Self::Truncate { .. } => OpKind::Truncate,
+            Self::Fallocate { .. } => OpKind::Fallocate,
+            Self::Mkdir { .. } => OpKind::Mkdir,
+            Self::Rmdir { .. } => OpKind::Rmdir,
+            Self::Unlink { .. } => OpKind::Unlink,
+            Self::Rename { .. } => OpKind::Rename,
+            Self::Link { .. } => OpKind::Link,
+            Self::Symlink { .. } => OpKind::Symlink,
+            Self::Chmod { .. } => OpKind::Chmod,
+            Self::Chown { .. } => OpKind::Chown,
+            Self::Setxattr { .. } => OpKind::Setxattr,
+            Self::Removexattr { .. } => OpKind::Removexattr,
+            Self::Fsync { .. } => OpKind::Fsync,
+            Self::Fdatasync { .. } => OpKind::Fdatasync,
+            Self::Msync { .. } => OpKind::Msync,
+            Self::Sync => OpKind::Sync,
+            Self::Syncfs => OpKind::Syncfs,
+            Self::Remount => OpKind::Remount,
+            Self::Crash => OpKind::Crash,
+        }
+    }
+
+    /// Its name, as both written forms have it.
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// The paths that it mentions, in the order of its arguments. What a symlink says is text, not a path.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Open { path, .. }
+            | Self::Create { path, .. }
+            | Self::Mkdir { path, .. }
+            | Self::Rmdir { path }
+            | Self::Unlink { path }
+            | Self::Symlink { path, .. }
+            | Self::Chmod { path, .. }
+            | Self::Chown { path, .. }
+            | Self::Setxattr { path, .. }
+            | Self::Removexattr { path, .. } => vec![path],
+            Self::Rename { from, to, .. } | Self::Link { from, to } => vec![from, to],
+            Self::Read { file, .. }
+            | Self::Write { file, .. }
+            | Self::Truncate { file, .. }
+            | Self::Fallocate { file, .. }
+            | Self::Fsync { file }
+            | Self::Fdatasync { file }
+            | Self::Msync { file, .. } => match file {
+                File::Path(path) => vec![path],
+                File::Fd(_) => vec![],
+            },
+            Self::Close { .. } | Self::Sync | Self::Syncfs | Self::Remount | Self::Crash => vec![],
+        }
+    }
+
+    /// Whether its purpose is to make something durable. A write through `O_SYNC` does so as well, but only the file
+    /// system that holds the slot can know.
+    pub fn is_persistence(&self) -> bool {
+        self.kind().is_persistence()
+    }
 }

@@ -3,8 +3,25 @@
 //! A tree is a small graph: nodes with identities, and names that lead to them. Hard links are two names with one
 //! node. Times, directory sizes and inode numbers are left out: the identities say only which names are the same
 //! file, and comparisons of two trees never compare them.
+//!
+//! A tree may have been observed on a broken file system, so nothing here trusts it: a name may lead nowhere, and a
+//! directory may contain itself. Every walk enters a directory once.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod compare;
+mod contents;
+mod diff;
+mod invariants;
+mod render;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+pub use contents::Runs;
+pub use diff::{Aspect, Difference, TreeDiff, diff};
+
+use crate::Path;
 
 /// The identity of a node within one tree. In the reference it is never reused, so it follows a file through
 /// renames and links; in an observed tree it is whatever the observer chose.
@@ -39,6 +56,21 @@ pub struct Node {
     pub xattrs: BTreeMap<Arc<str>, Arc<[u8]>>,
 }
 
+impl Node {
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        matches!(self.kind, NodeKind::Dir(_))
+    }
+
+    /// The names in it, if it is a directory.
+    pub fn entries(&self) -> Option<&BTreeMap<Arc<str>, NodeId>> {
+        match &self.kind {
+            NodeKind::Dir(entries) => Some(entries),
+            NodeKind::File(_) | NodeKind::Symlink(_) => None,
+        }
+    }
+}
+
 /// All nodes that can be reached from the root.
 #[derive(Clone, Debug)]
 pub struct Tree {
@@ -46,4 +78,39 @@ pub struct Tree {
     pub root: NodeId,
     /// The nodes. Sharing makes a clone of a tree cheap.
     pub nodes: Arc<BTreeMap<NodeId, Arc<Node>>>,
+}
+
+impl Tree {
+    /// The node with this identity.
+    pub fn node(&self, id: NodeId) -> Option<&Arc<Node>> {
+        self.nodes.get(&id)
+    }
+
+    /// The node that a path names. Components are taken as plain names: symlinks are not followed and `..` is not
+    /// understood; empty components are skipped.
+    pub fn lookup(&self, path: &Path) -> Option<NodeId> {
+        path.as_str()
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .try_fold(self.root, |dir, name| self.node(dir)?.entries()?.get(name).copied())
+    }
+
+    /// Every name with its node, each directory right before what is in it, names in order. A directory that has
+    /// several names is entered at the first.
+    pub fn paths(&self) -> Vec<(Path, NodeId)> {
+        let mut paths = Vec::with_capacity(self.nodes.len());
+        self.walk(Path::root(), self.root, &mut BTreeSet::new(), &mut paths);
+        paths
+    }
+
+    fn walk(&self, path: Path, id: NodeId, entered: &mut BTreeSet<NodeId>, paths: &mut Vec<(Path, NodeId)>) {
+        paths.push((path.clone(), id));
+        if let Some(entries) = self.node(id).and_then(|node| node.entries())
+            && entered.insert(id)
+        {
+            for (name, child) in entries {
+                self.walk(path.join(name), *child, entered, paths);
+            }
+        }
+    }
 }

@@ -1,0 +1,139 @@
+//! The bytes of an image: a persistent radix tree of shared chunks.
+//!
+//! A write copies one chunk and the few branches above it; everything else stays shared with the images that
+//! were cloned from the same ancestor. What was never written is absent and reads as zeros. An image of at most one
+//! chunk is that chunk alone: tiny models pay for one small allocation a write.
+
+use std::sync::Arc;
+
+/// The bytes of a chunk. No block is larger, so no block lies in two chunks.
+const CHUNK_BYTES: usize = 4096;
+/// The children of a branch. A write copies a branch a level; 16 keeps those copies far below the chunk's own.
+const FAN_OUT: usize = 16;
+
+static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+
+/// The bytes of an image.
+#[derive(Clone)]
+pub(crate) enum Chunks {
+    Small(Arc<[u8]>),
+    Large { root: Slot, height: u32 },
+}
+
+/// A subtree. Those at height 0 are chunks, those above are branches; either may be absent.
+#[derive(Clone, Default)]
+pub(crate) enum Slot {
+    #[default]
+    Zeros,
+    Chunk(Arc<[u8; CHUNK_BYTES]>),
+    Branch(Arc<[Slot; FAN_OUT]>),
+}
+
+impl Chunks {
+    /// `bytes` zeros.
+    pub(crate) fn zeroed(bytes: usize) -> Self {
+        if bytes <= CHUNK_BYTES {
+            return Self::Small(ZEROS[..bytes].into());
+        }
+        let chunks = bytes.div_ceil(CHUNK_BYTES);
+        let mut height = 1;
+        while FAN_OUT.pow(height) < chunks {
+            height += 1;
+        }
+        Self::Large { root: Slot::Zeros, height }
+    }
+
+    /// The `len` bytes at `offset`, which must lie in one chunk.
+    pub(crate) fn get(&self, offset: usize, len: usize) -> &[u8] {
+        match self {
+            Self::Small(bytes) => &bytes[offset..offset + len],
+            Self::Large { root, height } => {
+                let within = offset % CHUNK_BYTES;
+                &root.chunk(offset / CHUNK_BYTES, *height)[within..within + len]
+            }
+        }
+    }
+
+    /// Replaces the bytes at `offset`; they must lie in one chunk.
+    pub(crate) fn put(&mut self, offset: usize, data: &[u8]) {
+        match self {
+            Self::Small(bytes) => Arc::make_mut(bytes)[offset..offset + data.len()].copy_from_slice(data),
+            Self::Large { root, height } => {
+                let slot = root.chunk_slot(offset / CHUNK_BYTES, *height);
+                slot.put(offset % CHUNK_BYTES, data);
+            }
+        }
+    }
+
+    /// Whether both hold the same bytes. Shared parts cost nothing.
+    pub(crate) fn same_bytes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Small(a), Self::Small(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Self::Large { root: a, .. }, Self::Large { root: b, .. }) => a.same_bytes(b),
+            _ => false,
+        }
+    }
+}
+
+impl Slot {
+    fn chunk(&self, index: usize, height: u32) -> &[u8; CHUNK_BYTES] {
+        match self {
+            Self::Zeros => &ZEROS,
+            Self::Chunk(bytes) => bytes,
+            Self::Branch(children) => children[child_at(index, height)].chunk(index, height - 1),
+        }
+    }
+
+    /// The slot of a chunk, with private branches above it.
+    fn chunk_slot(&mut self, index: usize, height: u32) -> &mut Self {
+        if height == 0 {
+            return self;
+        }
+        if !matches!(self, Self::Branch(_)) {
+            *self = Self::Branch(Arc::default());
+        }
+        let Self::Branch(children) = self else { unreachable!("it was just made a branch") };
+        Arc::make_mut(children)[child_at(index, height)].chunk_slot(index, height - 1)
+    }
+
+    fn put(&mut self, within: usize, data: &[u8]) {
+        // A whole chunk needs no copy of what it replaces.
+        if let Ok(whole) = <&[u8; CHUNK_BYTES]>::try_from(data) {
+            *self = if is_zero(whole) { Self::Zeros } else { Self::Chunk(Arc::new(*whole)) };
+            return;
+        }
+        if !matches!(self, Self::Chunk(_)) {
+            *self = Self::Chunk(Arc::new(ZEROS));
+        }
+        let Self::Chunk(bytes) = self else { unreachable!("it was just made a chunk") };
+        Arc::make_mut(bytes)[within..within + data.len()].copy_from_slice(data);
+    }
+
+    fn same_bytes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Chunk(a), Self::Chunk(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Self::Branch(a), Self::Branch(b)) => {
+                Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(|(a, b)| a.same_bytes(b))
+            }
+            _ => self.is_zero() && other.is_zero(),
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        match self {
+            Self::Zeros => true,
+            Self::Chunk(bytes) => is_zero(&bytes[..]),
+            Self::Branch(children) => children.iter().all(Self::is_zero),
+        }
+    }
+}
+
+/// Which child of a branch at `height` leads to a chunk.
+fn child_at(index: usize, height: u32) -> usize {
+    index / FAN_OUT.pow(height - 1) % FAN_OUT
+}
+
+/// Whether all bytes are zero. `bytes` is at most a chunk.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    bytes == &ZEROS[..bytes.len()]
+}

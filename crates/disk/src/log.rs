@@ -1,0 +1,245 @@
+//! The disk log: what a file system asked of its disk, in order, each request tagged with the op that issued it.
+//!
+//! The log starts from an image, its base. What is durable and what is pending after a prefix of the log is not
+//! stored but derived by [`Cut`], the one place that knows those rules. Entries are shared between clones, so
+//! that a log travels with every state of a search.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Block, Cut, Geometry, Image, IoError};
+
+/// Which op of a workload, counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OpIndex(pub u32);
+
+/// A moment: so many entries have been done since the log was begun. Settling does not change the meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Position(pub usize);
+
+/// Which entry: entry `n` leads from `Position(n)` to `Position(n + 1)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntryIndex(pub usize);
+
+/// What the disk was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// Replace blocks; pending until a flush covers it.
+    Write {
+        /// The first block.
+        block: Block,
+        /// Whole blocks.
+        data: Arc<[u8]>,
+    },
+    /// Replace blocks and return when they are durable ("force unit access"). Earlier writes stay pending, but what they
+    /// wrote to the same blocks can no longer be found.
+    Fua {
+        /// The first block.
+        block: Block,
+        /// Whole blocks.
+        data: Arc<[u8]>,
+    },
+    /// Make everything durable that came before.
+    Flush,
+    /// Give up blocks: they read as zeros. Pending like a write: after a crash each may have its old content.
+    Discard {
+        /// The first block.
+        block: Block,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// One request, completed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// What the disk was asked.
+    pub kind: EntryKind,
+    /// The op during which it was issued; `None` for background work.
+    pub op: Option<OpIndex>,
+}
+
+/// The bytes of the largest block, zeroed: what a discarded block reads.
+static ZEROS: [u8; 4096] = [0; 4096];
+
+impl Entry {
+    /// The blocks that it changes: the first and how many. A flush changes none.
+    pub fn extent(&self, geometry: Geometry) -> (Block, u32) {
+        match &self.kind {
+            EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
+                let count = data.len() / geometry.block_size.bytes();
+                (*block, u32::try_from(count).expect("checked when it was logged"))
+            }
+            EntryKind::Discard { block, count } => (*block, *count),
+            EntryKind::Flush => (Block(0), 0),
+        }
+    }
+
+    /// What it puts into `block`, one of those that it changes.
+    pub(crate) fn content(&self, geometry: Geometry, block: Block) -> &[u8] {
+        let size = geometry.block_size.bytes();
+        match &self.kind {
+            EntryKind::Write { block: first, data } | EntryKind::Fua { block: first, data } => {
+                &data[(block.0 - first.0) as usize * size..][..size]
+            }
+            EntryKind::Discard { .. } | EntryKind::Flush => &ZEROS[..size],
+        }
+    }
+
+    /// Does to `image` what a reader sees at once.
+    pub fn apply(&self, image: &mut Image) {
+        let geometry = image.geometry();
+        let (first, count) = self.extent(geometry);
+        for block in (first.0..first.0 + count).map(Block) {
+            image.set_block(block, self.content(geometry, block));
+        }
+    }
+
+    fn check(&self, geometry: Geometry) -> Result<(), IoError> {
+        match &self.kind {
+            EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
+                geometry.blocks_of(*block, data.len()).map(drop)
+            }
+            EntryKind::Discard { block, count } => geometry.check_range(*block, *count),
+            EntryKind::Flush => Ok(()),
+        }
+    }
+}
+
+/// The ordered requests since an image.
+#[derive(Clone, Debug)]
+pub struct DiskLog {
+    base: Image,
+    entries: Arc<Vec<Entry>>,
+    /// The position of the base.
+    start: usize,
+    /// The first position that may still be asked about.
+    settled: usize,
+    cache: Option<usize>,
+}
+
+impl DiskLog {
+    /// An empty log that starts from `base`. `cache` is how many pending entries the volatile cache holds: one
+    /// more pushes the oldest out to the medium, where it is durable. `None`: as many as there are.
+    pub fn new(base: Image, cache: Option<usize>) -> Self {
+        Self { base, entries: Arc::default(), start: 0, settled: 0, cache }
+    }
+
+    /// The image before the first entry that is still kept.
+    pub fn base(&self) -> &Image {
+        &self.base
+    }
+
+    /// How many pending entries the volatile cache holds.
+    pub fn cache(&self) -> Option<usize> {
+        self.cache
+    }
+
+    /// The entries that are still kept, each with its index.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = (EntryIndex, &Entry)> {
+        self.entries.iter().enumerate().map(|(at, entry)| (EntryIndex(self.start + at), entry))
+    }
+
+    /// The entry with this index, if it exists and was not settled.
+    pub fn entry(&self, index: EntryIndex) -> Option<&Entry> {
+        self.entries.get(index.0.checked_sub(self.start)?)
+    }
+
+    /// The position after the last entry.
+    pub fn position(&self) -> Position {
+        Position(self.start + self.entries.len())
+    }
+
+    /// The positions that can be asked about.
+    pub fn positions(&self) -> RangeInclusive<Position> {
+        Position(self.settled)..=self.position()
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// The entry does not fit the disk; the log is as before.
+    pub fn push(&mut self, entry: Entry) -> Result<(), IoError> {
+        entry.check(self.base.geometry())?;
+        Arc::make_mut(&mut self.entries).push(entry);
+        Ok(())
+    }
+
+    /// What a reader saw at this position: every entry so far.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn image_at(&self, position: Position) -> Image {
+        let mut image = self.base.clone();
+        self.entries[..self.done(position)].iter().for_each(|entry| entry.apply(&mut image));
+        image
+    }
+
+    /// What is on the medium for certain at this position.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn durable_at(&self, position: Position) -> Image {
+        self.cut(position).into_durable()
+    }
+
+    /// The durable image and the pending entries at this position.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn cut(&self, position: Position) -> Cut {
+        let done = self.done(position);
+        let mut cut = Cut::new(self.base.clone(), Position(self.start), self.cache);
+        self.entries[..done].iter().for_each(|entry| cut.push(entry));
+        cut
+    }
+
+    /// The entries that are pending after the last one, oldest first.
+    pub fn pending(&self) -> Vec<(EntryIndex, Entry)> {
+        self.cut(self.position()).pending().map(|(index, entry)| (index, entry.clone())).collect()
+    }
+
+    /// Forgets every entry after `position`.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn rollback(&mut self, position: Position) {
+        let done = self.done(position);
+        if done < self.entries.len() {
+            Arc::make_mut(&mut self.entries).truncate(done);
+        }
+    }
+
+    /// Declares that no position before `position` will be asked about again, and folds the oldest entries into the
+    /// base, up to the first that is pending at `position`. A caller that settles after every op keeps the log as
+    /// short as what its file system leaves pending. Positions and entry indices keep their meaning.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn settle(&mut self, position: Position) {
+        let first_pending = self.cut(position).pending().next().map_or(position.0, |(index, _)| index.0);
+        let folded = first_pending - self.start;
+        if folded > 0 {
+            self.entries[..folded].iter().for_each(|entry| entry.apply(&mut self.base));
+            if folded == self.entries.len() {
+                // The clones that share the entries may need them still; a fresh vector costs nothing.
+                self.entries = Arc::default();
+            } else {
+                Arc::make_mut(&mut self.entries).drain(..folded);
+            }
+        }
+        self.start = first_pending;
+        self.settled = position.0;
+    }
+
+    /// How many of the kept entries were done at a position.
+    fn done(&self, position: Position) -> usize {
+        let known = self.positions();
+        assert!(known.contains(&position), "{position:?} is not in {known:?}");
+        position.0 - self.start
+    }
+}

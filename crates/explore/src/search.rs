@@ -1,0 +1,470 @@
+//! The front door: describe a search, run it, get a report.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    budget::{Budget, Limit},
+    checkpoint::{self, CheckpointError},
+    frontier::{Frontier, Waiting},
+    links::{Link, LinkId, LinkLog, Links},
+    pool::Pool,
+    progress::{Counters, Progress},
+    report::{MemoryUse, Move, PanicReport, Replayer, Report, Violation},
+    system::{Property, System},
+    visited::{Visited, VisitedKind},
+    walk::Walker,
+    worker::{Finding, Findings, Shared, Worker},
+};
+
+/// In which order waiting states are expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The newest first.
+    DepthFirst,
+    /// Depth-first to a bound that grows by this much until nothing is cut off any more: little waits, and the
+    /// first violation is nearly a shortest one.
+    IterativeDeepening(u32),
+    /// The oldest first. With several workers the levels overlap, and a state may first be reached by a detour.
+    BreadthFirst,
+    /// The highest score first.
+    BestFirst,
+    /// Random walks from the initial states. Needs a budget, since walks have no end.
+    RandomWalk,
+}
+
+/// Asks a running search to end; cheap to clone and safe to use from a signal handler.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Ends the search soon.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for a signal handler that sets flags.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// A search that could not be started or saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// Random walks never end by themselves.
+    #[error("walk at random without a budget of states or time")]
+    WalkWithoutBudget,
+    /// Walks hold nothing that could be resumed.
+    #[error("resume random walks: start a new one with another seed")]
+    WalkResumed,
+    /// A checkpoint could not be written or read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+/// A search, described step by step and then run.
+pub struct Search<'a, S: System> {
+    system: &'a S,
+    order: Order,
+    visited: VisitedKind,
+    symmetry: bool,
+    threads: usize,
+    budget: Budget,
+    seed: u64,
+    until_violation: bool,
+    stop: Stop,
+    progress: Option<(Duration, ProgressSink<'a>)>,
+    checkpoint: Option<(PathBuf, String)>,
+    resume: Option<PathBuf>,
+}
+
+type ProgressSink<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+/// How often the search looks at the clock and at [`Stop`].
+const TICK: Duration = Duration::from_millis(20);
+
+impl<'a, S: System> Search<'a, S> {
+    /// A depth-first search on one thread that remembers every state exactly and has no limits.
+    pub fn new(system: &'a S) -> Self {
+        Self {
+            system,
+            order: Order::DepthFirst,
+            visited: VisitedKind::Exact,
+            symmetry: true,
+            threads: 1,
+            budget: Budget::default(),
+            seed: 0,
+            until_violation: false,
+            stop: Stop::default(),
+            progress: None,
+            checkpoint: None,
+            resume: None,
+        }
+    }
+
+    /// In which order states are expanded.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// How visited states are remembered.
+    #[must_use]
+    pub fn visited(mut self, visited: VisitedKind) -> Self {
+        self.visited = visited;
+        self
+    }
+
+    /// Whether states are told apart by [`System::canonical`] (the default) or by [`System::encode`].
+    #[must_use]
+    pub fn symmetry(mut self, symmetry: bool) -> Self {
+        self.symmetry = symmetry;
+        self
+    }
+
+    /// How many workers.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// How much it may cost.
+    #[must_use]
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// What random choices and hashes start from.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Whether to end at the first violation.
+    #[must_use]
+    pub fn until_violation(mut self, until_violation: bool) -> Self {
+        self.until_violation = until_violation;
+        self
+    }
+
+    /// Lets somebody else end the search.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Calls `sink` about every `interval`.
+    #[must_use]
+    pub fn progress(mut self, interval: Duration, sink: impl FnMut(&Progress) + Send + 'a) -> Self {
+        self.progress = Some((interval, Box::new(sink)));
+        self
+    }
+
+    /// Saves a search that was cut short to this file. `identity` describes the system and everything about it that
+    /// a resumed search must share.
+    #[must_use]
+    pub fn checkpoint(mut self, file: &Path, identity: &str) -> Self {
+        self.checkpoint = Some((file.to_owned(), identity.to_owned()));
+        self
+    }
+
+    /// Goes on from a checkpoint instead of from the initial states.
+    #[must_use]
+    pub fn resume(mut self, file: &Path) -> Self {
+        self.resume = Some(file.to_owned());
+        self
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// Random walks without a budget, or a checkpoint that cannot be read, written, or belongs to another search.
+    pub fn run(mut self) -> Result<Report<S::Action, S::Evidence>, SearchError> {
+        match self.order {
+            Order::RandomWalk if self.budget.states.is_none() && self.budget.time.is_none() => {
+                Err(SearchError::WalkWithoutBudget)
+            }
+            Order::RandomWalk if self.resume.is_some() => Err(SearchError::WalkResumed),
+            Order::IterativeDeepening(by) => self.run_deeper_and_deeper(by.max(1)),
+            _ => self.run_once(),
+        }
+    }
+
+    /// Every round starts anew: what a shallower round remembered says nothing about what lies deeper.
+    fn run_deeper_and_deeper(&mut self, by: u32) -> Result<Report<S::Action, S::Evidence>, SearchError> {
+        let (budget, started) = (self.budget, Instant::now());
+        let deepest = budget.depth.unwrap_or(u32::MAX);
+        let mut bound = 0;
+        loop {
+            bound = deepest.min(bound + by);
+            self.budget.depth = Some(bound);
+            self.budget.time = budget.time.map(|time| time.saturating_sub(started.elapsed()));
+            let mut report = self.run_once()?;
+            let cut_at_bound = report.limits.contains(&Limit::Depth(bound));
+            if !cut_at_bound || !report.complete || bound == deepest {
+                report.elapsed = started.elapsed();
+                return Ok(report);
+            }
+        }
+    }
+
+    fn run_once(&mut self) -> Result<Report<S::Action, S::Evidence>, SearchError> {
+        let started = Instant::now();
+        let identity = self.identity();
+        let visited = Visited::new(self.visited, self.budget.depth.is_some(), self.seed);
+        let mut logs: Vec<LinkLog> = (0..self.threads).map(|number| LinkLog::new(number, self.threads)).collect();
+        let counters = Counters::default();
+        let mut findings = Findings::new();
+        let work = match &self.resume {
+            None => self.initial(&visited, &counters, &mut logs[0]),
+            Some(file) => {
+                checkpoint::load(file, &identity, self.system, &visited, &counters, &mut logs, &mut findings)?
+            }
+        };
+        let shared = Shared {
+            system: self.system,
+            symmetry: self.symmetry,
+            until_violation: self.until_violation,
+            budget: self.budget,
+            seed: self.seed,
+            pool: Pool::new(self.threads, work),
+            visited,
+            counters,
+            limits: Mutex::default(),
+            panic: Mutex::default(),
+        };
+        let (workers, peak) = self.work(&shared, logs, started);
+        let elapsed = started.elapsed();
+        self.finish(shared, workers, findings, peak, elapsed, &identity)
+    }
+
+    /// What a checkpoint must agree with: the system, and how its states are told apart.
+    fn identity(&self) -> String {
+        let system = self.checkpoint.as_ref().map_or("", |(_, identity)| identity);
+        format!(
+            "{system} visited={:?} symmetry={} seed={} depth={:?}",
+            self.visited, self.symmetry, self.seed, self.budget.depth
+        )
+    }
+
+    fn initial(&self, visited: &Visited, counters: &Counters, links: &mut LinkLog) -> Vec<Waiting<S::State>> {
+        let mut work = Vec::new();
+        let mut bytes = Vec::new();
+        if self.order == Order::RandomWalk {
+            return work;
+        }
+        for (number, state) in (0u32..).zip(self.system.initial()) {
+            bytes.clear();
+            if self.symmetry {
+                self.system.canonical(&state, &mut bytes)
+            } else {
+                self.system.encode(&state, &mut bytes)
+            }
+            if visited.insert(visited.hash(&bytes), &bytes, 0) == crate::visited::Arrival::New {
+                counters.states.fetch_add(1, Ordering::Relaxed);
+                let link = links.push(Link { parent: LinkId::NONE, action: number, outcome: 0 });
+                work.push(Waiting { state, link, depth: 0 });
+            }
+        }
+        work
+    }
+
+    /// Runs the workers to their end while this thread looks after the clock, and returns them with the most memory
+    /// that was seen in use.
+    fn work<'s>(&mut self, shared: &'s Shared<'s, S>, logs: Vec<LinkLog>, started: Instant) -> (Vec<Done<S>>, u64) {
+        let order = self.order;
+        let mut peak = 0;
+        let done = std::thread::scope(|scope| {
+            let (sender, ended) = mpsc::channel::<()>();
+            let threads: Vec<_> = logs
+                .into_iter()
+                .enumerate()
+                .map(|(number, links)| {
+                    let sender = sender.clone();
+                    scope.spawn(move || {
+                        // Dropped when this worker ends: when all are, the channel closes.
+                        let _sender = sender;
+                        run_worker(order, shared, number, links)
+                    })
+                })
+                .collect();
+            drop(sender);
+            let mut last_report = started;
+            while ended.recv_timeout(TICK) != Err(mpsc::RecvTimeoutError::Disconnected) {
+                peak = peak.max(self.watch(shared, started, &mut last_report));
+            }
+            threads.into_iter().map(|thread| thread.join().expect("a worker catches panics")).collect()
+        });
+        (done, peak)
+    }
+
+    /// One look at the clock; returns the memory in use.
+    fn watch(&mut self, shared: &Shared<'_, S>, started: Instant, last_report: &mut Instant) -> u64 {
+        if self.stop.is_stopped() {
+            shared.stop(Limit::Interrupted);
+        }
+        if let Some(time) = self.budget.time.filter(|time| started.elapsed() >= *time) {
+            shared.stop(Limit::Time(time));
+        }
+        let progress = shared.counters.progress(shared.visited.bytes(), started.elapsed());
+        if let Some((interval, sink)) = &mut self.progress
+            && last_report.elapsed() >= *interval
+        {
+            *last_report = Instant::now();
+            sink(&progress);
+        }
+        progress.memory_bytes
+    }
+
+    fn finish(
+        &mut self,
+        shared: Shared<'_, S>,
+        workers: Vec<Done<S>>,
+        findings: Findings<S::Evidence>,
+        peak: u64,
+        elapsed: Duration,
+        identity: &str,
+    ) -> Result<Report<S::Action, S::Evidence>, SearchError> {
+        let Shared { pool, visited, counters, limits, panic, .. } = shared;
+        let mut waiting = pool.into_rest();
+        let mut best = findings.best;
+        let mut logs = Vec::new();
+        for worker in workers {
+            waiting.extend(worker.waiting);
+            merge(&mut best, worker.findings);
+            logs.push(worker.links);
+        }
+        let link_bytes: u64 = logs.iter().map(LinkLog::bytes).sum();
+        let links = Links::join(logs);
+        let replayer = Replayer { system: self.system, links: &links };
+
+        let progress = counters.progress(visited.bytes(), elapsed);
+        let omission = visited.omission(progress.states);
+        let mut limits = limits.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.add_limits(&mut limits, &counters, omission.map(|omission| omission.states_expected));
+        let complete = waiting.is_empty() && !limits.iter().any(Limit::cuts_the_search);
+        if let (Some((file, _)), false) = (&self.checkpoint, complete || self.order == Order::RandomWalk) {
+            checkpoint::save(file, identity, &visited, &progress, &links, &waiting, &best)?;
+        }
+        let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner).map(|at| {
+            let (_, mut trace, state) = replayer.replay(at.link);
+            trace.extend(at.action.map(|action| Move { action: replayer.action(&state, action), outcome: None }));
+            PanicReport { message: at.message, trace }
+        });
+        Ok(Report {
+            states: progress.states,
+            states_revisited: progress.states_revisited,
+            depth: progress.depth,
+            complete,
+            limits,
+            violations: violations(&replayer, best),
+            panic,
+            omitted_states_expected: omission.map(|omission| omission.states_expected),
+            memory: MemoryUse {
+                visited_bytes: visited.bytes(),
+                link_bytes,
+                peak_bytes: peak.max(visited.bytes() + link_bytes),
+            },
+            elapsed,
+        })
+    }
+
+    fn add_limits(&self, limits: &mut Vec<Limit>, counters: &Counters, omitted: Option<f64>) {
+        if counters.cut_at_depth.load(Ordering::Relaxed) != 0
+            && let Some(depth) = self.budget.depth
+        {
+            limits.push(Limit::Depth(depth));
+        }
+        let dropped = counters.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            limits.push(Limit::StatesDropped(dropped));
+        }
+        if let Some(omitted) = omitted {
+            limits.push(Limit::Lossy(format!("visited states kept by hash: {omitted:.2e} expected to be omitted")));
+        }
+        if self.order == Order::RandomWalk {
+            limits.push(Limit::Sampled(counters.walks.load(Ordering::Relaxed)));
+        }
+    }
+}
+
+/// What a worker leaves behind.
+struct Done<S: System> {
+    links: LinkLog,
+    findings: Findings<S::Evidence>,
+    waiting: Vec<Waiting<S::State>>,
+}
+
+fn run_worker<'s, S: System>(order: Order, shared: &'s Shared<'s, S>, number: usize, links: LinkLog) -> Done<S> {
+    let frontier = match order {
+        Order::RandomWalk => {
+            let mut walker = Walker { shared, links, findings: Findings::new() };
+            walker.run();
+            return Done { links: walker.links, findings: walker.findings, waiting: Vec::new() };
+        }
+        Order::DepthFirst | Order::IterativeDeepening(_) => Frontier::Stack(Vec::new()),
+        Order::BreadthFirst => Frontier::Queue(std::collections::VecDeque::new()),
+        Order::BestFirst => Frontier::Best { heap: std::collections::BinaryHeap::new(), pushed: 0 },
+    };
+    let mut worker = Worker::new(shared, number, links, frontier);
+    worker.run();
+    Done { waiting: worker.frontier.drain(), links: worker.links, findings: worker.findings }
+}
+
+/// Adds one worker's findings to all: counts add up, the shallowest occurrence stays.
+fn merge<E>(best: &mut HashMap<Property, Finding<E>>, more: Findings<E>) {
+    for (property, finding) in more.best {
+        match best.get_mut(&property) {
+            None => {
+                best.insert(property, finding);
+            }
+            Some(known) => {
+                let count = known.count + finding.count;
+                if finding.depth < known.depth {
+                    *known = finding;
+                }
+                known.count = count;
+            }
+        }
+    }
+}
+
+/// The findings with their traces, worst first.
+fn violations<S: System>(
+    replayer: &Replayer<'_, S>,
+    best: HashMap<Property, Finding<S::Evidence>>,
+) -> Vec<Violation<S::Action, S::Evidence>> {
+    let mut violations: Vec<_> = best
+        .into_iter()
+        .map(|(property, finding)| {
+            let (initial, mut trace, state) = replayer.replay(finding.link);
+            let last = finding.action.map(|action| replayer.action(&state, action));
+            trace.extend(last.map(|action| Move { action, outcome: None }));
+            Violation { property, count: finding.count, evidence: finding.evidence, trace, initial }
+        })
+        .collect();
+    violations.sort_by_key(|violation| (violation.property.severity, violation.property.name));
+    violations
+}

@@ -1,0 +1,121 @@
+//! What can be searched: the [`System`] trait and the [`Step`] through which a system answers.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Something with states, searched exhaustively.
+///
+/// A system is deterministic: the same state has the same actions in the same order, and applying one of them leads
+/// to the same states in the same order. Traces are kept as positions in these lists and are replayed through them.
+/// Several workers call a system at the same time.
+pub trait System: Sync {
+    /// One configuration of the system.
+    type State: Clone + Send;
+    /// Something that can happen.
+    type Action: Clone;
+    /// What a violation carries for whoever reports it.
+    type Evidence: Clone + Send;
+
+    /// Where the search starts.
+    fn initial(&self) -> Vec<Self::State>;
+
+    /// Appends everything that can happen in `state`.
+    fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
+
+    /// Says through `step` which states `action` leads to (none, one, or several where chance decides) and which
+    /// properties it violates.
+    fn apply(&self, state: &Self::State, action: &Self::Action, step: &mut Step<'_, Self>);
+
+    /// Appends the bytes that decide the future of `state`. Two states with equal bytes are one state.
+    fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>);
+
+    /// Appends the bytes of a representative of all states that a symmetry makes equivalent to `state`. Equal bytes
+    /// must mean that the futures are equal up to the symmetry; that equivalent states get equal bytes is desirable
+    /// and not required.
+    fn canonical(&self, state: &Self::State, bytes: &mut Vec<u8>) {
+        self.encode(state, bytes);
+    }
+
+    /// Looks at a state once, when it is expanded; `enabled` actions can happen in it.
+    fn inspect(&self, state: &Self::State, enabled: usize, step: &mut Step<'_, Self>) {
+        let _ = (state, enabled, step);
+    }
+
+    /// How promising a state is; a best-first search takes the highest first.
+    fn score(&self, state: &Self::State) -> i64 {
+        let _ = state;
+        0
+    }
+
+    /// Bytes that a waiting state holds besides its own size, for the memory budget.
+    fn heap_bytes(&self, state: &Self::State) -> usize {
+        let _ = state;
+        0
+    }
+}
+
+/// How bad a violation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Something is lost or wrong.
+    Critical,
+    /// Worth knowing, and nothing is lost.
+    NotCritical,
+}
+
+/// One thing that must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Property {
+    /// Its name, in kebab case.
+    pub name: &'static str,
+    /// How bad a violation of it is.
+    pub severity: Severity,
+}
+
+impl Property {
+    /// A property whose violation loses something.
+    pub const fn critical(name: &'static str) -> Self {
+        Self { name, severity: Severity::Critical }
+    }
+
+    /// A property whose violation is worth knowing.
+    pub const fn not_critical(name: &'static str) -> Self {
+        Self { name, severity: Severity::NotCritical }
+    }
+}
+
+/// What one look at a state or one action came to.
+pub struct Step<'a, S: System + ?Sized> {
+    pub(crate) outcomes: Vec<S::State>,
+    pub(crate) found: Vec<Found<S::Evidence>>,
+    /// How deep the shallowest known violation of each property lies. Evidence can be dear, so it is only asked for
+    /// when it would be kept.
+    shallowest: &'a HashMap<Property, u32>,
+    depth: u32,
+}
+
+/// A violation as a system reported it, with evidence if it is the shallowest so far.
+pub(crate) struct Found<E> {
+    pub property: Property,
+    pub evidence: Option<E>,
+}
+
+impl<'a, S: System + ?Sized> Step<'a, S> {
+    pub(crate) fn new(shallowest: &'a HashMap<Property, u32>, depth: u32, outcomes: Vec<S::State>) -> Self {
+        Self { outcomes, found: Vec::new(), shallowest, depth }
+    }
+
+    /// The action leads to this state.
+    pub fn leads_to(&mut self, state: S::State) {
+        self.outcomes.push(state);
+    }
+
+    /// The action (or the state itself) violates `property`. The evidence is made only if it will be kept.
+    pub fn violated(&mut self, property: Property, evidence: impl FnOnce() -> S::Evidence) {
+        let keep = self.shallowest.get(&property).is_none_or(|&depth| self.depth < depth)
+            && !self.found.iter().any(|found| found.property == property);
+        self.found.push(Found { property, evidence: keep.then(evidence) });
+    }
+}

@@ -1,0 +1,241 @@
+//! All bytes of every state.
+//!
+//! Each shard is a table of 8-byte slots that point into an arena of records. A slot holds 24 bits of the hash, so
+//! that a probe looks at the arena only when the state is almost certainly the one it is looking for. A record is
+//! the length, the depth where depths are tracked, and the bytes.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicPtr, AtomicUsize, Ordering},
+};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Arrival, SHARD_BITS, SHARDS};
+
+pub(crate) struct Exact {
+    shards: Box<[Shard]>,
+    track_depths: bool,
+}
+
+struct Shard {
+    table: Mutex<Table>,
+    /// Where the slots are, for prefetching without the lock. May be out of date, which costs a prefetch.
+    slots: AtomicPtr<u64>,
+    mask: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Table {
+    slots: Vec<u64>,
+    len: usize,
+    arena: Arena,
+}
+
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+/// The low bits of a slot: the record's place in the arena plus one.
+const PLACE_BITS: u32 = 40;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+
+/// Bits of the hash that a slot repeats. They lie between those that choose the shard (the top) and those that
+/// choose the slot (the bottom).
+fn tag(hash: u64) -> u64 {
+    (hash >> (64 - SHARD_BITS - 24)) << PLACE_BITS
+}
+
+impl Exact {
+    pub fn new(track_depths: bool) -> Self {
+        let shard = || Shard {
+            table: Mutex::default(),
+            slots: AtomicPtr::new(std::ptr::null_mut()),
+            mask: AtomicUsize::new(0),
+        };
+        Self { shards: (0..SHARDS).map(|_| shard()).collect(), track_depths }
+    }
+
+    #[inline]
+    fn shard(&self, hash: u64) -> &Shard {
+        #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
+        &self.shards[(hash >> (64 - SHARD_BITS)) as usize]
+    }
+
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "prefetching has no safe form in the standard library")]
+        #[expect(clippy::cast_possible_truncation, reason = "masked")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let shard = self.shard(hash);
+            let slots = shard.slots.load(Ordering::Relaxed);
+            let at = hash as usize & shard.mask.load(Ordering::Relaxed);
+            // SAFETY: a prefetch is a hint that never faults, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(slots.wrapping_add(at).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = hash;
+    }
+
+    #[inline]
+    pub fn insert(&self, hash: u64, bytes: &[u8], depth: u32) -> Arrival {
+        let shard = self.shard(hash);
+        let mut table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.len * 8 >= table.slots.len() * 5 {
+            table.grow(self.track_depths);
+            shard.mask.store(0, Ordering::Relaxed);
+            shard.slots.store(table.slots.as_mut_ptr(), Ordering::Relaxed);
+            shard.mask.store(table.slots.len() - 1, Ordering::Relaxed);
+        }
+        table.insert(hash, bytes, self.track_depths.then_some(depth))
+    }
+
+    pub fn bytes(&self) -> u64 {
+        let table_bytes = |shard: &Shard| {
+            let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.slots.capacity() * 8 + table.arena.bytes()
+        };
+        self.shards.iter().map(table_bytes).sum::<usize>() as u64
+    }
+
+    /// Every state with its depth, for a checkpoint.
+    pub fn for_each(&self, mut visit: impl FnMut(&[u8], u32)) {
+        for shard in &self.shards {
+            let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+            for slot in table.slots.iter().filter(|slot| **slot != 0) {
+                let record = table.arena.record(slot & PLACE_MASK, self.track_depths);
+                visit(record.bytes, record.depth);
+            }
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn insert(&mut self, hash: u64, bytes: &[u8], depth: Option<u32>) -> Arrival {
+        let mask = self.slots.len() - 1;
+        let tag = tag(hash);
+        #[expect(clippy::cast_possible_truncation, reason = "masked")]
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                self.slots[at] = tag | self.arena.push(bytes, depth);
+                self.len += 1;
+                return Arrival::New;
+            }
+            if slot & !PLACE_MASK == tag {
+                let record = self.arena.record(slot & PLACE_MASK, depth.is_some());
+                if record.bytes == bytes {
+                    return match depth {
+                        Some(depth) if depth < record.depth => {
+                            self.arena.set_depth(slot & PLACE_MASK, depth);
+                            Arrival::Nearer
+                        }
+                        _ => Arrival::Seen,
+                    };
+                }
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self, depths: bool) {
+        let size = (self.slots.len() * 2).max(64);
+        let mask = size - 1;
+        let mut slots = vec![0; size];
+        for slot in self.slots.iter().filter(|slot| **slot != 0) {
+            let hash = hash(self.arena.record(slot & PLACE_MASK, depths).bytes);
+            #[expect(clippy::cast_possible_truncation, reason = "masked")]
+            let mut at = hash as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            slots[at] = *slot;
+        }
+        self.slots = slots;
+    }
+}
+
+/// Records in pages, so that growing never copies what is there.
+#[derive(Default)]
+struct Arena {
+    pages: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+struct Record<'a> {
+    bytes: &'a [u8],
+    depth: u32,
+}
+
+/// A page holds many records; one record that is larger gets a page of its own.
+const PAGE_BITS: u32 = 16;
+const PAGE_SIZE: usize = 1 << PAGE_BITS;
+/// Lengths below this take one byte; longer ones take this mark and four bytes.
+const LONG: u8 = u8::MAX;
+
+impl Arena {
+    /// Stores a record and returns its place plus one, which is never zero.
+    fn push(&mut self, bytes: &[u8], depth: Option<u32>) -> u64 {
+        let size = bytes.len() + 9;
+        if self.pages.last().is_none_or(|page| page.capacity() - page.len() < size || page.len() >= PAGE_SIZE - 1) {
+            self.pages.push(Vec::with_capacity(PAGE_SIZE.max(size)));
+            self.bytes += PAGE_SIZE.max(size);
+        }
+        let number = self.pages.len() - 1;
+        let page = &mut self.pages[number];
+        let place = (number << PAGE_BITS) + page.len();
+        match u8::try_from(bytes.len()) {
+            Ok(len) if len < LONG => page.push(len),
+            _ => {
+                page.push(LONG);
+                let len = u32::try_from(bytes.len()).expect("a state is smaller than 4 GiB");
+                page.extend_from_slice(&len.to_le_bytes());
+            }
+        }
+        if let Some(depth) = depth {
+            page.extend_from_slice(&depth.to_le_bytes());
+        }
+        page.extend_from_slice(bytes);
+        place as u64 + 1
+    }
+
+    #[inline]
+    fn at(place: u64) -> (usize, usize) {
+        let place = usize::try_from(place - 1).expect("an arena fits into memory");
+        (place >> PAGE_BITS, place & (PAGE_SIZE - 1))
+    }
+
+    #[inline]
+    fn record(&self, place: u64, depths: bool) -> Record<'_> {
+        let (page, at) = Self::at(place);
+        let rest = &self.pages[page][at..];
+        let (len, rest) = match rest[0] {
+            LONG => (read_u32(&rest[1..]) as usize, &rest[5..]),
+            len => (usize::from(len), &rest[1..]),
+        };
+        if depths {
+            Record { depth: read_u32(rest), bytes: &rest[4..4 + len] }
+        } else {
+            Record { depth: 0, bytes: &rest[..len] }
+        }
+    }
+
+    fn set_depth(&mut self, place: u64, depth: u32) {
+        let (page, at) = Self::at(place);
+        let rest = &mut self.pages[page][at..];
+        let start = if rest[0] == LONG { 5 } else { 1 };
+        rest[start..start + 4].copy_from_slice(&depth.to_le_bytes());
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn read_u32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}

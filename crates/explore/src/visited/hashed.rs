@@ -1,0 +1,146 @@
+//! A hash a state. Open addressing with linear probing; the hash itself is the key and the empty slot is zero.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{Arrival, SHARD_BITS, SHARDS};
+
+/// A hash that a table can hold.
+pub(crate) trait Hash: Copy + Eq + Send {
+    const EMPTY: Self;
+    const WIDTH: usize;
+    fn low(self) -> u64;
+    /// The hash, or another value if it is the one that marks an empty slot.
+    fn or_nonzero(self) -> Self;
+    fn to_u128(self) -> u128;
+}
+
+impl Hash for u64 {
+    const EMPTY: u64 = 0;
+    const WIDTH: usize = 8;
+
+    fn low(self) -> u64 {
+        self
+    }
+
+    fn or_nonzero(self) -> Self {
+        self.max(1)
+    }
+
+    fn to_u128(self) -> u128 {
+        u128::from(self)
+    }
+}
+
+impl Hash for u128 {
+    const EMPTY: u128 = 0;
+    const WIDTH: usize = 16;
+
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is a hash too")]
+    fn low(self) -> u64 {
+        self as u64
+    }
+
+    fn or_nonzero(self) -> Self {
+        self.max(1)
+    }
+
+    fn to_u128(self) -> u128 {
+        self
+    }
+}
+
+pub(crate) struct Hashed<H> {
+    shards: Box<[Mutex<Shard<H>>]>,
+    seed: u64,
+}
+
+struct Shard<H> {
+    slots: Vec<H>,
+    /// The depth of each slot's state; empty unless depths are tracked.
+    depths: Vec<u32>,
+    track_depths: bool,
+    len: usize,
+}
+
+impl<H: Hash> Hashed<H> {
+    pub fn new(track_depths: bool, seed: u64) -> Self {
+        let shard = || Mutex::new(Shard { slots: Vec::new(), depths: Vec::new(), track_depths, len: 0 });
+        Self { shards: (0..SHARDS).map(|_| shard()).collect(), seed }
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    #[inline]
+    pub fn insert(&self, hash: H, depth: u32) -> Arrival {
+        #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
+        let shard = (hash.low() >> (64 - SHARD_BITS)) as usize;
+        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner).insert(hash.or_nonzero(), depth)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        let shard_bytes = |shard: &Mutex<Shard<H>>| {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.slots.len() * H::WIDTH + shard.depths.len() * 4
+        };
+        self.shards.iter().map(shard_bytes).sum::<usize>() as u64
+    }
+
+    /// Every state with its depth, for a checkpoint.
+    pub fn for_each(&self, mut visit: impl FnMut(u128, u32)) {
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            for (at, slot) in shard.slots.iter().enumerate().filter(|(_, slot)| **slot != H::EMPTY) {
+                visit(slot.to_u128(), shard.depths.get(at).copied().unwrap_or(0));
+            }
+        }
+    }
+}
+
+impl<H: Hash> Shard<H> {
+    fn insert(&mut self, hash: H, depth: u32) -> Arrival {
+        if self.len * 4 >= self.slots.len() * 3 {
+            self.grow();
+        }
+        let at = self.find(hash);
+        if self.slots[at] == H::EMPTY {
+            self.slots[at] = hash;
+            self.len += 1;
+            if self.track_depths {
+                self.depths[at] = depth;
+            }
+            return Arrival::New;
+        }
+        if self.track_depths && depth < self.depths[at] {
+            self.depths[at] = depth;
+            return Arrival::Nearer;
+        }
+        Arrival::Seen
+    }
+
+    /// The slot of this hash, or the empty one where it belongs.
+    #[inline]
+    fn find(&self, hash: H) -> usize {
+        let mask = self.slots.len() - 1;
+        #[expect(clippy::cast_possible_truncation, reason = "masked")]
+        let mut at = hash.low() as usize & mask;
+        while self.slots[at] != H::EMPTY && self.slots[at] != hash {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        let slots = std::mem::replace(&mut self.slots, vec![H::EMPTY; size]);
+        let depths = std::mem::replace(&mut self.depths, vec![0; if self.track_depths { size } else { 0 }]);
+        for (from, hash) in slots.into_iter().enumerate().filter(|(_, hash)| *hash != H::EMPTY) {
+            let at = self.find(hash);
+            self.slots[at] = hash;
+            if self.track_depths {
+                self.depths[at] = depths[from];
+            }
+        }
+    }
+}

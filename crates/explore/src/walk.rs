@@ -1,0 +1,146 @@
+//! Random walks: from an initial state, one random move after the other, again and again.
+//!
+//! Walk number n draws from a generator seeded by the search's seed and n, so a walk is the same on any thread.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{PoisonError, atomic::Ordering},
+};
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::{
+    budget::Limit,
+    links::{Link, LinkId, LinkLog},
+    system::{Step, System},
+    visited::Arrival,
+    worker::{Findings, PanicAt, Shared},
+};
+
+/// How far a walk goes when no depth was asked for.
+const DEPTH_DEFAULT: u32 = 1000;
+
+/// One thread that walks.
+pub(crate) struct Walker<'a, S: System> {
+    pub shared: &'a Shared<'a, S>,
+    pub links: LinkLog,
+    pub findings: Findings<S::Evidence>,
+}
+
+impl<S: System> Walker<'_, S> {
+    /// Walks until the budget is used up.
+    pub fn run(&mut self) {
+        let initial = self.shared.system.initial();
+        if initial.is_empty() {
+            return;
+        }
+        while !self.shared.pool.stopped() {
+            let walk = self.shared.counters.walks.fetch_add(1, Ordering::Relaxed);
+            let mut random = Pcg64Mcg::seed_from_u64(self.shared.seed ^ walk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let start = below(&mut random, initial.len());
+            let mut path = Path { root: position(start), moves: Vec::new() };
+            let walked = catch_unwind(AssertUnwindSafe(|| self.walk(initial[start].clone(), &mut random, &mut path)));
+            if let Err(payload) = walked {
+                let message = payload.downcast_ref::<String>().cloned();
+                let message = message.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+                let action = path.moves.pop().map(|last| last.0);
+                let link = path.record(&mut self.links);
+                let mut panic = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                panic.get_or_insert(PanicAt { message: message.unwrap_or_default(), link, action });
+                drop(panic);
+                self.shared.stop(Limit::Panic);
+            }
+        }
+    }
+
+    fn walk(&mut self, mut state: S::State, random: &mut Pcg64Mcg, path: &mut Path) {
+        let system = self.shared.system;
+        let (mut actions, mut bytes) = (Vec::new(), Vec::new());
+        for depth in 0..self.shared.budget.depth.unwrap_or(DEPTH_DEFAULT) {
+            self.arrive(&state, depth, &mut bytes);
+            actions.clear();
+            system.actions(&state, &mut actions);
+            let mut step = Step::new(&self.findings.shallowest, depth, Vec::new());
+            system.inspect(&state, actions.len(), &mut step);
+            let found = step.found;
+            self.report(found, depth, path, None);
+            if actions.is_empty() || self.shared.pool.stopped() {
+                return;
+            }
+            let choice = below(random, actions.len());
+            // The move is on the path while it is made, so that a panic is traced to it.
+            path.moves.push((position(choice), 0));
+            let mut step = Step::new(&self.findings.shallowest, depth + 1, Vec::new());
+            system.apply(&state, &actions[choice], &mut step);
+            let (found, mut outcomes) = (step.found, step.outcomes);
+            path.moves.pop();
+            self.report(found, depth + 1, path, Some(position(choice)));
+            if outcomes.is_empty() {
+                return;
+            }
+            let outcome = below(random, outcomes.len());
+            path.moves.push((position(choice), position(outcome)));
+            state = outcomes.swap_remove(outcome);
+        }
+    }
+
+    fn arrive(&self, state: &S::State, depth: u32, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        self.shared.key(state, bytes);
+        let counters = &self.shared.counters;
+        match self.shared.visited.insert(self.shared.visited.hash(bytes), bytes, depth) {
+            Arrival::New => {
+                let states = counters.states.fetch_add(1, Ordering::Relaxed) + 1;
+                counters.depth.fetch_max(u64::from(depth), Ordering::Relaxed);
+                if let Some(most) = self.shared.budget.states.filter(|most| states >= *most) {
+                    self.shared.stop(Limit::States(most));
+                }
+            }
+            Arrival::Nearer | Arrival::Seen => {
+                counters.revisited.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn report(&mut self, found: Vec<crate::system::Found<S::Evidence>>, depth: u32, path: &Path, action: Option<u32>) {
+        if found.is_empty() {
+            return;
+        }
+        self.shared.counters.violations.fetch_add(found.len() as u64, Ordering::Relaxed);
+        let link = if found.iter().any(|found| found.evidence.is_some()) {
+            path.record(&mut self.links)
+        } else {
+            LinkId::NONE
+        };
+        self.findings.add(found, depth, link, action);
+        if self.shared.until_violation {
+            self.shared.stop(Limit::UntilViolation);
+        }
+    }
+}
+
+/// The moves of a walk so far. They become links only when there is something to trace.
+struct Path {
+    root: u32,
+    moves: Vec<(u32, u32)>,
+}
+
+impl Path {
+    fn record(&self, links: &mut LinkLog) -> LinkId {
+        let mut parent = links.push(Link { parent: LinkId::NONE, action: self.root, outcome: 0 });
+        for &(action, outcome) in &self.moves {
+            parent = links.push(Link { parent, action, outcome });
+        }
+        parent
+    }
+}
+
+/// A number below `bound`. The bias of the remainder is far below what a walk could notice.
+fn below(random: &mut Pcg64Mcg, bound: usize) -> usize {
+    usize::try_from(random.next_u64() % bound as u64).expect("below a usize")
+}
+
+fn position(index: usize) -> u32 {
+    u32::try_from(index).expect("a state has fewer actions than that")
+}

@@ -1,0 +1,333 @@
+//! One worker: takes a waiting state, applies every action, keeps what is new.
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError, atomic::Ordering},
+};
+
+use rand_core::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::{
+    budget::{Budget, Limit},
+    frontier::{Frontier, Waiting},
+    links::{Link, LinkId, LinkLog},
+    pool::Pool,
+    progress::{Counters, replace},
+    system::{Found, Property, Step, System},
+    visited::{Arrival, Visited},
+};
+
+/// A worker adds its counts to the shared ones after this many expansions.
+const EXPANSIONS_PER_COUNT: u32 = 64;
+/// It looks at the memory in use after this many counts.
+const COUNTS_PER_MEMORY_CHECK: u32 = 16;
+
+/// What all workers of a search share.
+pub(crate) struct Shared<'a, S: System> {
+    pub system: &'a S,
+    pub symmetry: bool,
+    pub until_violation: bool,
+    pub budget: Budget,
+    pub seed: u64,
+    pub pool: Pool<S::State>,
+    pub visited: Visited,
+    pub counters: Counters,
+    pub limits: Mutex<Vec<Limit>>,
+    pub panic: Mutex<Option<PanicAt>>,
+}
+
+/// Where and with which message the system panicked.
+pub(crate) struct PanicAt {
+    pub message: String,
+    pub link: LinkId,
+    pub action: Option<u32>,
+}
+
+impl<S: System> Shared<'_, S> {
+    /// Ends the search because of a limit.
+    pub fn stop(&self, limit: Limit) {
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+        drop(limits);
+        self.pool.stop();
+    }
+
+    /// The bytes under which a state is remembered.
+    #[inline]
+    pub fn key(&self, state: &S::State, bytes: &mut Vec<u8>) {
+        if self.symmetry { self.system.canonical(state, bytes) } else { self.system.encode(state, bytes) }
+    }
+}
+
+/// The violations that a worker met, one entry a property.
+pub(crate) struct Findings<E> {
+    pub best: HashMap<Property, Finding<E>>,
+    pub shallowest: HashMap<Property, u32>,
+}
+
+/// The shallowest occurrence of a violation, and how many there were.
+pub(crate) struct Finding<E> {
+    pub count: u64,
+    pub depth: u32,
+    pub link: LinkId,
+    /// The position of the action that violated it; `None` if the state itself did.
+    pub action: Option<u32>,
+    pub evidence: E,
+}
+
+impl<E> Findings<E> {
+    pub fn new() -> Self {
+        Self { best: HashMap::new(), shallowest: HashMap::new() }
+    }
+
+    /// Adds what a step reported.
+    pub fn add(&mut self, found: Vec<Found<E>>, depth: u32, link: LinkId, action: Option<u32>) {
+        for Found { property, evidence } in found {
+            match evidence {
+                Some(evidence) => {
+                    self.shallowest.insert(property, depth);
+                    let count = self.best.get(&property).map_or(0, |finding| finding.count) + 1;
+                    self.best.insert(property, Finding { count, depth, link, action, evidence });
+                }
+                None => {
+                    if let Some(finding) = self.best.get_mut(&property) {
+                        finding.count += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A state that an action led to, before it is known whether it is new.
+struct Candidate<S> {
+    state: S,
+    hash: u128,
+    bytes: std::ops::Range<usize>,
+    action: u32,
+    outcome: u32,
+}
+
+/// One thread of a search.
+pub(crate) struct Worker<'a, S: System> {
+    shared: &'a Shared<'a, S>,
+    pub frontier: Frontier<S::State>,
+    pub links: LinkLog,
+    pub findings: Findings<S::Evidence>,
+    random: Pcg64Mcg,
+    /// The action under way, so that a panic can be traced.
+    acting: Option<u32>,
+    tally: Tally,
+    // Buffers that are reused from one expansion to the next.
+    actions: Vec<S::Action>,
+    candidates: Vec<Candidate<S::State>>,
+    outcomes: Vec<S::State>,
+    bytes: Vec<u8>,
+}
+
+/// A worker's counts since it last added them to the shared ones.
+#[derive(Default)]
+struct Tally {
+    expansions: u32,
+    counts: u32,
+    states: u64,
+    revisited: u64,
+    violations: u64,
+    depth: u32,
+    waiting_last: u64,
+    waiting_bytes_last: u64,
+    link_bytes_last: u64,
+}
+
+impl<'a, S: System> Worker<'a, S> {
+    pub fn new(shared: &'a Shared<'a, S>, number: usize, links: LinkLog, frontier: Frontier<S::State>) -> Self {
+        Self {
+            shared,
+            frontier,
+            links,
+            findings: Findings::new(),
+            random: Pcg64Mcg::seed_from_u64(shared.seed.wrapping_add(number as u64)),
+            acting: None,
+            tally: Tally::default(),
+            actions: Vec::new(),
+            candidates: Vec::new(),
+            outcomes: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Works until the search is over.
+    pub fn run(&mut self) {
+        while let Some(batch) = self.shared.pool.take() {
+            for waiting in batch {
+                self.push(waiting);
+            }
+            while !self.shared.pool.stopped() {
+                let Some(waiting) = self.frontier.pop() else { break };
+                let expanded = catch_unwind(AssertUnwindSafe(|| self.expand(&waiting)));
+                if let Err(payload) = expanded {
+                    self.report_panic(payload.as_ref(), waiting.link);
+                    break;
+                }
+                self.tally.expansions += 1;
+                if self.tally.expansions >= EXPANSIONS_PER_COUNT || self.shared.budget.states.is_some() {
+                    self.count(&waiting.state);
+                }
+                if self.shared.pool.is_hungry() && self.frontier.len() > 1 {
+                    self.shared.pool.give(self.frontier.split_half());
+                }
+            }
+            self.add_to_shared_counts(0);
+        }
+    }
+
+    fn push(&mut self, waiting: Waiting<S::State>) {
+        let system = self.shared.system;
+        self.frontier.push(waiting, |state| system.score(state));
+    }
+
+    fn expand(&mut self, waiting: &Waiting<S::State>) {
+        let system = self.shared.system;
+        self.acting = None;
+        self.actions.clear();
+        system.actions(&waiting.state, &mut self.actions);
+        let mut step = Step::new(&self.findings.shallowest, waiting.depth, std::mem::take(&mut self.outcomes));
+        system.inspect(&waiting.state, self.actions.len(), &mut step);
+        let (found, outcomes) = (step.found, step.outcomes);
+        self.outcomes = outcomes;
+        self.report(found, waiting, None);
+        if self.shared.budget.depth.is_some_and(|bound| waiting.depth >= bound) {
+            if !self.actions.is_empty() {
+                self.shared.counters.cut_at_depth.store(1, Ordering::Relaxed);
+            }
+            return;
+        }
+        self.bytes.clear();
+        let actions = std::mem::take(&mut self.actions);
+        for (number, action) in (0u32..).zip(&actions) {
+            self.acting = Some(number);
+            self.act(waiting, number, action);
+        }
+        self.actions = actions;
+        self.keep_what_is_new(waiting);
+    }
+
+    /// Applies one action and lists where it leads.
+    #[inline]
+    fn act(&mut self, waiting: &Waiting<S::State>, number: u32, action: &S::Action) {
+        let outcomes = std::mem::take(&mut self.outcomes);
+        let mut step = Step::new(&self.findings.shallowest, waiting.depth + 1, outcomes);
+        self.shared.system.apply(&waiting.state, action, &mut step);
+        let (found, mut outcomes) = (step.found, step.outcomes);
+        for (outcome, state) in (0u32..).zip(outcomes.drain(..)) {
+            let start = self.bytes.len();
+            self.shared.key(&state, &mut self.bytes);
+            let bytes = start..self.bytes.len();
+            let hash = self.shared.visited.hash(&self.bytes[bytes.clone()]);
+            self.shared.visited.prefetch(hash);
+            self.candidates.push(Candidate { state, hash, bytes, action: number, outcome });
+        }
+        self.outcomes = outcomes;
+        if !found.is_empty() {
+            self.report(found, waiting, Some(number));
+        }
+    }
+
+    /// The candidates of one expansion are looked up together: by the time the last one was made, the memory that
+    /// the first one needs has arrived.
+    fn keep_what_is_new(&mut self, waiting: &Waiting<S::State>) {
+        let depth = waiting.depth + 1;
+        let mut candidates = std::mem::take(&mut self.candidates);
+        for candidate in candidates.drain(..) {
+            let arrival = self.shared.visited.insert(candidate.hash, &self.bytes[candidate.bytes.clone()], depth);
+            match arrival {
+                Arrival::New => {
+                    self.tally.states += 1;
+                    self.tally.depth = self.tally.depth.max(depth);
+                }
+                Arrival::Nearer => self.tally.revisited += 1,
+                Arrival::Seen => {
+                    self.tally.revisited += 1;
+                    continue;
+                }
+            }
+            let Candidate { state, action, outcome, .. } = candidate;
+            let link = self.links.push(Link { parent: waiting.link, action, outcome });
+            self.push(Waiting { state, link, depth });
+        }
+        self.candidates = candidates;
+    }
+
+    fn report(&mut self, found: Vec<Found<S::Evidence>>, waiting: &Waiting<S::State>, action: Option<u32>) {
+        if found.is_empty() {
+            return;
+        }
+        self.tally.violations += found.len() as u64;
+        let depth = waiting.depth + u32::from(action.is_some());
+        self.findings.add(found, depth, waiting.link, action);
+        if self.shared.until_violation {
+            self.shared.stop(Limit::UntilViolation);
+        }
+    }
+
+    fn report_panic(&self, payload: &(dyn std::any::Any + Send), link: LinkId) {
+        let message = payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
+            .unwrap_or_else(|| "a panic without a message".to_owned());
+        let mut panic = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        panic.get_or_insert(PanicAt { message, link, action: self.acting });
+        drop(panic);
+        self.shared.stop(Limit::Panic);
+    }
+
+    /// Adds to the shared counts and looks after the budgets.
+    fn count(&mut self, expanded: &S::State) {
+        let waiting_each = (size_of::<Waiting<S::State>>() + self.shared.system.heap_bytes(expanded)) as u64;
+        self.add_to_shared_counts(waiting_each);
+        let states = self.shared.counters.states.load(Ordering::Relaxed);
+        if let Some(most) = self.shared.budget.states.filter(|most| states >= *most) {
+            self.shared.stop(Limit::States(most));
+        }
+        if self.links.full() {
+            self.shared.stop(Limit::Memory(self.links.bytes()));
+        }
+        self.tally.counts += 1;
+        if self.tally.counts >= COUNTS_PER_MEMORY_CHECK {
+            self.tally.counts = 0;
+            self.check_memory(waiting_each);
+        }
+    }
+
+    fn add_to_shared_counts(&mut self, waiting_each: u64) {
+        let (tally, counters) = (&mut self.tally, &self.shared.counters);
+        tally.expansions = 0;
+        counters.states.fetch_add(std::mem::take(&mut tally.states), Ordering::Relaxed);
+        counters.revisited.fetch_add(std::mem::take(&mut tally.revisited), Ordering::Relaxed);
+        counters.violations.fetch_add(std::mem::take(&mut tally.violations), Ordering::Relaxed);
+        counters.depth.fetch_max(u64::from(tally.depth), Ordering::Relaxed);
+        let waiting = self.frontier.len() as u64;
+        replace(&counters.waiting, &mut tally.waiting_last, waiting);
+        replace(&counters.waiting_bytes, &mut tally.waiting_bytes_last, waiting * waiting_each);
+        replace(&counters.link_bytes, &mut tally.link_bytes_last, self.links.bytes());
+    }
+
+    /// As FiSC did: when memory runs out, drop waiting states at random and go on.
+    fn check_memory(&mut self, waiting_each: u64) {
+        let Some(budget) = self.shared.budget.memory_bytes else { return };
+        let counters = &self.shared.counters;
+        let kept = self.shared.visited.bytes() + counters.link_bytes.load(Ordering::Relaxed);
+        if kept >= budget {
+            self.shared.stop(Limit::Memory(budget));
+        } else if kept + counters.waiting_bytes.load(Ordering::Relaxed) > budget {
+            let dropped = self.frontier.drop_half(&mut self.random);
+            counters.dropped.fetch_add(dropped, Ordering::Relaxed);
+            self.add_to_shared_counts(waiting_each);
+        }
+    }
+}
