@@ -3,7 +3,7 @@
 //! The model is that of `benches/philosophers.pml`. It is written in the form that suits stateright best: a state is
 //! one integer with two bits a philosopher, forks are read off the neighbours' phases, and the only property is
 //! one that costs nothing, because stateright stops at once when there is none. One thread, like the other peers.
-//! Standard output is one JSON object: `{"states": .., "seconds": ..}`.
+//! Standard output is one JSON object: `{"states": .., "seconds": .., "peak_memory_bytes": ..}`.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -100,8 +100,18 @@ fn main() -> ExitCode {
         "dfs" => model.checker().threads(1).spawn_dfs().join().unique_state_count(),
         _ => return usage(),
     };
-    println!("{{\"states\": {states}, \"seconds\": {}}}", start.elapsed().as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
+    let memory = peak_memory_bytes();
+    println!("{{\"states\": {states}, \"seconds\": {seconds}, \"peak_memory_bytes\": {memory}}}");
     ExitCode::SUCCESS
+}
+
+/// The largest resident set so far, as Linux counts it; 0 where there is no such count.
+fn peak_memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) * 1024
 }
 
 fn usage() -> ExitCode {

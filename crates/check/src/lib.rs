@@ -1,1 +1,31 @@
-//! Being written.
+//! From an operation to a verdict, once, for every target.
+//!
+//! A [`Target`] is a file system with a disk. The [`Checker`] makes a searchable system of it: run an op, compare its
+//! outcome and the tree with the reference, enumerate the crash states of what was written, recover each, and judge
+//! what recovery made of it by the contract and by the target's own properties. What is found is kept as a [`Trace`]
+//! that can be replayed, minimised, told as a story and exported as a script.
+
+mod checker;
+mod counts;
+mod crash;
+mod legal;
+mod minimise;
+mod options;
+mod recovery;
+mod replay;
+mod run;
+mod state;
+mod story;
+mod target;
+mod trace;
+
+pub use checker::{Action, Checker, Evidence};
+pub use counts::Work;
+pub use minimise::minimise;
+pub use options::CheckOptions;
+pub use replay::{Fate, ReplayError, Replayed, Request, Shown, replay};
+pub use run::{CheckReport, Checkable, RunOptions, Violated, search};
+pub use state::State;
+pub use story::Story;
+pub use target::{Finding, Promise, Target, Task, View};
+pub use trace::{CrashPoint, Move, OpMove, Trace, TraceError, VERSION};

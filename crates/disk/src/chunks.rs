@@ -133,7 +133,12 @@ fn child_at(index: usize, height: u32) -> usize {
     index / FAN_OUT.pow(height - 1) % FAN_OUT
 }
 
+/// `len` zeros, at most a chunk.
+pub(crate) fn zeros(len: usize) -> &'static [u8] {
+    &ZEROS[..len]
+}
+
 /// Whether all bytes are zero. `bytes` is at most a chunk.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
-    bytes == &ZEROS[..bytes.len()]
+    bytes == zeros(bytes.len())
 }

@@ -20,7 +20,7 @@ impl std::fmt::Display for Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct BlockSize {
-    log2: u8,
+    log2: u32,
 }
 
 /// A block size that no disk here has.
@@ -42,7 +42,7 @@ impl BlockSize {
     /// The size is not a power of two from 4 to 4096.
     pub fn new(bytes: u32) -> Result<Self, BadBlockSize> {
         match bytes {
-            4..=4096 if bytes.is_power_of_two() => Ok(Self { log2: bytes.trailing_zeros() as u8 }),
+            4..=4096 if bytes.is_power_of_two() => Ok(Self { log2: bytes.trailing_zeros() }),
             _ => Err(BadBlockSize(bytes)),
         }
     }

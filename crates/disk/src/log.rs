@@ -8,7 +8,7 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Cut, Geometry, Image, IoError};
+use crate::{Block, Cut, Geometry, Image, IoError, chunks::zeros, entries::Entries};
 
 /// Which op of a workload, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,16 +63,16 @@ pub struct Entry {
     pub op: Option<OpIndex>,
 }
 
-/// The bytes of the largest block, zeroed: what a discarded block reads.
-static ZEROS: [u8; 4096] = [0; 4096];
-
 impl Entry {
     /// The blocks that it changes: the first and how many. A flush changes none.
+    ///
+    /// # Panics
+    /// No disk has so many.
     pub fn extent(&self, geometry: Geometry) -> (Block, u32) {
         match &self.kind {
             EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
                 let count = data.len() / geometry.block_size.bytes();
-                (*block, u32::try_from(count).expect("checked when it was logged"))
+                (*block, u32::try_from(count).expect("fewer than 2^32 blocks"))
             }
             EntryKind::Discard { block, count } => (*block, *count),
             EntryKind::Flush => (Block(0), 0),
@@ -86,11 +86,14 @@ impl Entry {
             EntryKind::Write { block: first, data } | EntryKind::Fua { block: first, data } => {
                 &data[(block.0 - first.0) as usize * size..][..size]
             }
-            EntryKind::Discard { .. } | EntryKind::Flush => &ZEROS[..size],
+            EntryKind::Discard { .. } | EntryKind::Flush => zeros(size),
         }
     }
 
     /// Does to `image` what a reader sees at once.
+    ///
+    /// # Panics
+    /// The entry does not fit the image's disk.
     pub fn apply(&self, image: &mut Image) {
         let geometry = image.geometry();
         let (first, count) = self.extent(geometry);
@@ -114,7 +117,7 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct DiskLog {
     base: Image,
-    entries: Arc<Vec<Entry>>,
+    entries: Entries,
     /// The position of the base.
     start: usize,
     /// The first position that may still be asked about.
@@ -126,7 +129,7 @@ impl DiskLog {
     /// An empty log that starts from `base`. `cache` is how many pending entries the volatile cache holds: one
     /// more pushes the oldest out to the medium, where it is durable. `None`: as many as there are.
     pub fn new(base: Image, cache: Option<usize>) -> Self {
-        Self { base, entries: Arc::default(), start: 0, settled: 0, cache }
+        Self { base, entries: Entries::default(), start: 0, settled: 0, cache }
     }
 
     /// The image before the first entry that is still kept.
@@ -141,7 +144,8 @@ impl DiskLog {
 
     /// The entries that are still kept, each with its index.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = (EntryIndex, &Entry)> {
-        self.entries.iter().enumerate().map(|(at, entry)| (EntryIndex(self.start + at), entry))
+        let entries = self.entries.oldest_first(self.entries.len());
+        entries.into_iter().enumerate().map(|(at, entry)| (EntryIndex(self.start + at), entry))
     }
 
     /// The entry with this index, if it exists and was not settled.
@@ -165,7 +169,7 @@ impl DiskLog {
     /// The entry does not fit the disk; the log is as before.
     pub fn push(&mut self, entry: Entry) -> Result<(), IoError> {
         entry.check(self.base.geometry())?;
-        Arc::make_mut(&mut self.entries).push(entry);
+        self.entries.push(entry);
         Ok(())
     }
 
@@ -174,9 +178,7 @@ impl DiskLog {
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
     pub fn image_at(&self, position: Position) -> Image {
-        let mut image = self.base.clone();
-        self.entries[..self.done(position)].iter().for_each(|entry| entry.apply(&mut image));
-        image
+        self.image_after(self.done(position))
     }
 
     /// What is on the medium for certain at this position.
@@ -191,16 +193,30 @@ impl DiskLog {
     ///
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
-    pub fn cut(&self, position: Position) -> Cut {
+    pub fn cut(&self, position: Position) -> Cut<'_> {
         let done = self.done(position);
         let mut cut = Cut::new(self.base.clone(), Position(self.start), self.cache);
-        self.entries[..done].iter().for_each(|entry| cut.push(entry));
+        self.entries.oldest_first(done).into_iter().for_each(|entry| cut.push(entry));
         cut
     }
 
+    /// Every cut from this position on, each derived from the one before: the way to visit a long log.
+    ///
+    /// # Panics
+    /// The position is not one of [`DiskLog::positions`].
+    pub fn cuts(&self, from: Position) -> impl Iterator<Item = Cut<'_>> {
+        let done = self.done(from);
+        let mut entries = self.entries().skip(done);
+        std::iter::successors(Some(self.cut(from)), move |cut| {
+            let mut next = cut.clone();
+            next.push(entries.next()?.1);
+            Some(next)
+        })
+    }
+
     /// The entries that are pending after the last one, oldest first.
-    pub fn pending(&self) -> Vec<(EntryIndex, Entry)> {
-        self.cut(self.position()).pending().map(|(index, entry)| (index, entry.clone())).collect()
+    pub fn pending(&self) -> Vec<(EntryIndex, &Entry)> {
+        self.cut(self.position()).pending().collect()
     }
 
     /// Forgets every entry after `position`.
@@ -208,10 +224,7 @@ impl DiskLog {
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
     pub fn rollback(&mut self, position: Position) {
-        let done = self.done(position);
-        if done < self.entries.len() {
-            Arc::make_mut(&mut self.entries).truncate(done);
-        }
+        self.entries.truncate(self.done(position));
     }
 
     /// Declares that no position before `position` will be asked about again, and folds the oldest entries into the
@@ -221,19 +234,22 @@ impl DiskLog {
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
     pub fn settle(&mut self, position: Position) {
-        let first_pending = self.cut(position).pending().next().map_or(position.0, |(index, _)| index.0);
-        let folded = first_pending - self.start;
+        let cut = self.cut(position);
+        let first_pending = cut.pending().next().map(|(index, _)| index.0);
+        let folded = first_pending.unwrap_or(position.0) - self.start;
         if folded > 0 {
-            self.entries[..folded].iter().for_each(|entry| entry.apply(&mut self.base));
-            if folded == self.entries.len() {
-                // The clones that share the entries may need them still; a fresh vector costs nothing.
-                self.entries = Arc::default();
-            } else {
-                Arc::make_mut(&mut self.entries).drain(..folded);
-            }
+            self.base = if first_pending.is_none() { cut.into_durable() } else { self.image_after(folded) };
+            self.entries = self.entries.without_oldest(folded);
+            self.start += folded;
         }
-        self.start = first_pending;
         self.settled = position.0;
+    }
+
+    /// The base after so many of the kept entries.
+    fn image_after(&self, count: usize) -> Image {
+        let mut image = self.base.clone();
+        self.entries.oldest_first(count).iter().for_each(|entry| entry.apply(&mut image));
+        image
     }
 
     /// How many of the kept entries were done at a position.

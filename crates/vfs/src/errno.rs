@@ -6,7 +6,6 @@ macro_rules! errnos {
     ($($name:ident = $number:literal, $meaning:literal;)*) => {
         /// Why an operation failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[expect(clippy::upper_case_acronyms, reason = "these are the names that everybody knows")]
         pub enum Errno { $(#[doc = $meaning] $name,)* }
 
         impl Errno {
@@ -36,6 +35,7 @@ errnos! {
     ENOENT = 2, "no such file or directory";
     EIO = 5, "input/output error";
     ENXIO = 6, "no such device or address";
+    E2BIG = 7, "argument list too long";
     EBADF = 9, "bad file descriptor";
     ENOMEM = 12, "out of memory";
     EACCES = 13, "permission denied";

@@ -135,8 +135,7 @@ pub(crate) fn arguments(op: &Op) -> Vec<(&'static str, Arg)> {
             std::iter::once(path("path", named)).chain(given).collect()
         }
         Op::Setxattr { path: named, name, value } => {
-            let [len, fill] = data(value);
-            vec![path("path", named), text("name", name), len, fill]
+            [path("path", named), text("name", name)].into_iter().chain(data(value)).collect()
         }
         Op::Removexattr { path: named, name } => vec![path("path", named), text("name", name)],
         Op::Fsync { file: named } | Op::Fdatasync { file: named } => vec![file(named)],

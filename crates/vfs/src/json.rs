@@ -132,7 +132,7 @@ mod tests {
     fn the_documented_form_is_the_form() {
         let cases = [
             (
-                r#"write(fd=1, at=end, len=4, fill=7, via=mmap)"#,
+                "write(fd=1, at=end, len=4, fill=7, via=mmap)",
                 r#"{"op":"write","fd":1,"at":"end","len":4,"fill":7,"via":"mmap"}"#,
             ),
             (r#"create("/f", mode=0644)"#, r#"{"op":"create","path":"/f","mode":"0644"}"#),
@@ -142,7 +142,7 @@ mod tests {
             ),
             (r#"chown("/f", gid=5)"#, r#"{"op":"chown","path":"/f","gid":5}"#),
             (r#"rename("/a", "/b", how=exchange)"#, r#"{"op":"rename","from":"/a","to":"/b","how":"exchange"}"#),
-            (r#"crash()"#, r#"{"op":"crash"}"#),
+            ("crash()", r#"{"op":"crash"}"#),
         ];
         for (text, json) in cases {
             let op: Op = text.parse().unwrap();

@@ -4,14 +4,19 @@
 //! definition, workload generators, canonical encodings, and the contracts that say which trees a crash may leave.
 //! This crate touches no target and no disk.
 
+pub mod contract;
 pub mod errno;
 pub mod flags;
 pub mod form;
+pub mod generate;
 mod json;
 pub mod kind;
 pub mod nearest;
 pub mod op;
+pub mod open;
 pub mod path;
+pub mod reference;
+pub mod shape;
 pub mod text;
 pub mod tree;
 
@@ -19,5 +24,7 @@ pub use errno::Errno;
 pub use flags::OpenFlags;
 pub use kind::{Fallocate, OpKind, Rename, WriteVia};
 pub use op::{Data, Fd, File, Op, Outcome, Value, WriteAt};
+pub use open::{OpenFile, OpenFiles};
 pub use path::Path;
-pub use tree::{Node, NodeId, NodeKind, Tree};
+pub use reference::{Config, Credentials, Reference};
+pub use tree::{Aspect, Difference, Node, NodeId, NodeKind, Runs, Tree, TreeDiff, diff};

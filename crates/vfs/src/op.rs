@@ -302,3 +302,30 @@ impl Op {
         self.kind().is_persistence()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_mentioned_in_order() {
+        let cases: [(&str, &[&str]); 6] = [
+            ("rename(\"/b\", \"/a\")", &["/b", "/a"]),
+            ("symlink(\"/t\", \"/s\")", &["/s"]),
+            ("fsync(\"/f\")", &["/f"]),
+            ("fsync(fd=1)", &[]),
+            ("open(\"/f\", O_RDONLY, fd=1)", &["/f"]),
+            ("sync()", &[]),
+        ];
+        for (text, expected) in cases {
+            let op: Op = text.parse().unwrap();
+            assert_eq!(op.paths().into_iter().map(Path::as_str).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn persistence_is_a_matter_of_kind() {
+        assert!(Op::Sync.is_persistence() && Op::Remount.is_persistence());
+        assert!(!Op::Crash.is_persistence() && !Op::Close { fd: Fd(0) }.is_persistence());
+    }
+}

@@ -343,7 +343,7 @@ mod tests {
     fn a_workload_has_comments_and_line_numbers() {
         let text = "# two files\ncreate(\"/#a\") # not in quotes\n\n  sync()\r\n";
         let ops = parse_workload(text).unwrap();
-        assert_eq!(ops, [r##"create("/#a")"##.parse().unwrap(), Op::Sync]);
+        assert_eq!(ops, [r#"create("/#a")"#.parse().unwrap(), Op::Sync]);
         let error = parse_workload("sync()\n\nsnyc()").unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -99,17 +99,17 @@ impl Tree {
     /// several names is entered at the first.
     pub fn paths(&self) -> Vec<(Path, NodeId)> {
         let mut paths = Vec::with_capacity(self.nodes.len());
-        self.walk(Path::root(), self.root, &mut BTreeSet::new(), &mut paths);
+        self.walk(&Path::root(), self.root, &mut BTreeSet::new(), &mut paths);
         paths
     }
 
-    fn walk(&self, path: Path, id: NodeId, entered: &mut BTreeSet<NodeId>, paths: &mut Vec<(Path, NodeId)>) {
+    fn walk(&self, path: &Path, id: NodeId, entered: &mut BTreeSet<NodeId>, paths: &mut Vec<(Path, NodeId)>) {
         paths.push((path.clone(), id));
         if let Some(entries) = self.node(id).and_then(|node| node.entries())
             && entered.insert(id)
         {
             for (name, child) in entries {
-                self.walk(path.join(name), *child, entered, paths);
+                self.walk(&path.join(name), *child, entered, paths);
             }
         }
     }

@@ -107,7 +107,9 @@ fn op_of(kind: OpKind) -> BoxedStrategy<Op> {
         OpKind::Link => (path(), path()).prop_map(|(from, to)| Op::Link { from, to }).boxed(),
         OpKind::Symlink => (shared_text(), path()).prop_map(|(target, path)| Op::Symlink { target, path }).boxed(),
         OpKind::Chmod => (path(), mode()).prop_map(|(path, mode)| Op::Chmod { path, mode }).boxed(),
-        OpKind::Chown => (path(), any(), any()).prop_map(|(path, uid, gid)| Op::Chown { path, uid, gid }).boxed(),
+        OpKind::Chown => (path(), any::<Option<u32>>(), any::<Option<u32>>())
+            .prop_map(|(path, uid, gid)| Op::Chown { path, uid, gid })
+            .boxed(),
         OpKind::Setxattr => {
             (path(), shared_text(), data()).prop_map(|(path, name, value)| Op::Setxattr { path, name, value }).boxed()
         }

@@ -4,25 +4,23 @@
 //! that a probe looks at the arena only when the state is almost certainly the one it is looking for. A record is
 //! the length, the depth where depths are tracked, and the bytes.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicPtr, AtomicUsize, Ordering},
-};
+use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Arrival, SHARD_BITS, SHARDS};
+use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS};
 
 pub(crate) struct Exact {
+    /// States of up to [`SHORT_MAX`] bytes: their hash is reversible, so that it stands for the state itself.
+    short: Hashed<u64>,
+    /// All others.
     shards: Box<[Shard]>,
     track_depths: bool,
 }
 
 struct Shard {
     table: Mutex<Table>,
-    /// Where the slots are, for prefetching without the lock. May be out of date, which costs a prefetch.
-    slots: AtomicPtr<u64>,
-    mask: AtomicUsize,
+    prefetch: Prefetch<u64>,
 }
 
 #[derive(Default)]
@@ -32,9 +30,10 @@ struct Table {
     arena: Arena,
 }
 
-pub(super) fn hash(bytes: &[u8]) -> u64 {
-    xxh3_64(bytes)
-}
+/// One byte of the eight holds the length.
+const SHORT_MAX: usize = 7;
+/// Marks the hash of a short state.
+const SHORT: u128 = 1 << 64;
 
 /// The low bits of a slot: the record's place in the arena plus one.
 const PLACE_BITS: u32 = 40;
@@ -46,14 +45,41 @@ fn tag(hash: u64) -> u64 {
     (hash >> (64 - SHARD_BITS - 24)) << PLACE_BITS
 }
 
+/// A permutation of the 64-bit numbers that mixes well (multiplications by odd numbers and xor-shifts can all be
+/// undone), and so a hash that never takes one state for another. Only zero becomes zero.
+#[inline]
+fn mix(mut packed: u64) -> u64 {
+    packed = (packed ^ packed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    packed = (packed ^ packed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    packed ^ packed >> 31
+}
+
+fn unmix(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 31 ^ hash >> 62).wrapping_mul(0x3196_42b2_d24d_8ec3);
+    hash = (hash ^ hash >> 27 ^ hash >> 54).wrapping_mul(0x96de_1b17_3f11_9089);
+    hash ^ hash >> 30 ^ hash >> 60
+}
+
 impl Exact {
     pub fn new(track_depths: bool) -> Self {
-        let shard = || Shard {
-            table: Mutex::default(),
-            slots: AtomicPtr::new(std::ptr::null_mut()),
-            mask: AtomicUsize::new(0),
-        };
-        Self { shards: (0..SHARDS).map(|_| shard()).collect(), track_depths }
+        let shard = || Shard { table: Mutex::default(), prefetch: Prefetch::nowhere() };
+        Self { short: Hashed::new(track_depths, 0), shards: (0..SHARDS).map(|_| shard()).collect(), track_depths }
+    }
+
+    #[inline]
+    pub fn hash(bytes: &[u8]) -> u128 {
+        if bytes.len() <= SHORT_MAX {
+            let mut packed = [0; 8];
+            packed[..bytes.len()].copy_from_slice(bytes);
+            #[expect(clippy::cast_possible_truncation, reason = "at most seven")]
+            {
+                // Never zero, since a zero slot is an empty one.
+                packed[7] = bytes.len() as u8 + 1;
+            }
+            SHORT | u128::from(mix(u64::from_le_bytes(packed)))
+        } else {
+            u128::from(xxh3_64(bytes))
+        }
     }
 
     #[inline]
@@ -63,31 +89,27 @@ impl Exact {
     }
 
     #[inline]
-    pub fn prefetch(&self, hash: u64) {
-        #[cfg(target_arch = "x86_64")]
-        #[expect(unsafe_code, reason = "prefetching has no safe form in the standard library")]
-        #[expect(clippy::cast_possible_truncation, reason = "masked")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let shard = self.shard(hash);
-            let slots = shard.slots.load(Ordering::Relaxed);
-            let at = hash as usize & shard.mask.load(Ordering::Relaxed);
-            // SAFETY: a prefetch is a hint that never faults, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(slots.wrapping_add(at).cast()) };
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
+    pub fn prefetch(&self, hash: u128) {
+        if hash & SHORT != 0 {
+            self.short.prefetch(hash as u64);
+        } else {
+            self.shard(hash as u64).prefetch.slot(hash as u64);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = hash;
     }
 
     #[inline]
-    pub fn insert(&self, hash: u64, bytes: &[u8], depth: u32) -> Arrival {
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
+    pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32) -> Arrival {
+        if hash & SHORT != 0 {
+            return self.short.insert(hash as u64, depth);
+        }
+        let hash = hash as u64;
         let shard = self.shard(hash);
         let mut table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
         if table.len * 8 >= table.slots.len() * 5 {
             table.grow(self.track_depths);
-            shard.mask.store(0, Ordering::Relaxed);
-            shard.slots.store(table.slots.as_mut_ptr(), Ordering::Relaxed);
-            shard.mask.store(table.slots.len() - 1, Ordering::Relaxed);
+            shard.prefetch.moved(&mut table.slots);
         }
         table.insert(hash, bytes, self.track_depths.then_some(depth))
     }
@@ -97,11 +119,15 @@ impl Exact {
             let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.slots.capacity() * 8 + table.arena.bytes()
         };
-        self.shards.iter().map(table_bytes).sum::<usize>() as u64
+        self.short.bytes() + self.shards.iter().map(table_bytes).sum::<usize>() as u64
     }
 
     /// Every state with its depth, for a checkpoint.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], u32)) {
+        self.short.for_each(|hash, depth| {
+            let packed = unmix(u64::try_from(hash).expect("a short state's hash has 64 bits")).to_le_bytes();
+            visit(&packed[..usize::from(packed[7]) - 1], depth);
+        });
         for shard in &self.shards {
             let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
             for slot in table.slots.iter().filter(|slot| **slot != 0) {
@@ -147,7 +173,7 @@ impl Table {
         let mask = size - 1;
         let mut slots = vec![0; size];
         for slot in self.slots.iter().filter(|slot| **slot != 0) {
-            let hash = hash(self.arena.record(slot & PLACE_MASK, depths).bytes);
+            let hash = xxh3_64(self.arena.record(slot & PLACE_MASK, depths).bytes);
             #[expect(clippy::cast_possible_truncation, reason = "masked")]
             let mut at = hash as usize & mask;
             while slots[at] != 0 {
@@ -238,4 +264,30 @@ impl Arena {
 
 fn read_u32(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_short_state_can_be_undone() {
+        assert_eq!(mix(0), 0);
+        for n in (0..1_000_000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) {
+            assert_eq!(unmix(mix(n)), n);
+        }
+    }
+
+    #[test]
+    fn all_states_come_back_for_a_checkpoint() {
+        let set = Exact::new(true);
+        let states = [&b""[..], b"\0", b"seven b", b"eight by", b"and a rather longer state"];
+        for (depth, bytes) in (0..).zip(states) {
+            set.insert(Exact::hash(bytes), bytes, depth);
+        }
+        let mut back = Vec::new();
+        set.for_each(|bytes, depth| back.push((depth, bytes.to_vec())));
+        back.sort();
+        assert_eq!(back, (0..).zip(states.map(<[u8]>::to_vec)).collect::<Vec<_>>());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Arrival, SHARD_BITS, SHARDS};
+use super::{Arrival, Prefetch, SHARD_BITS, SHARDS};
 
 /// A hash that a table can hold.
 pub(crate) trait Hash: Copy + Eq + Send {
@@ -50,11 +50,16 @@ impl Hash for u128 {
 }
 
 pub(crate) struct Hashed<H> {
-    shards: Box<[Mutex<Shard<H>>]>,
+    shards: Box<[Shard<H>]>,
     seed: u64,
 }
 
 struct Shard<H> {
+    table: Mutex<Table<H>>,
+    prefetch: Prefetch<H>,
+}
+
+struct Table<H> {
     slots: Vec<H>,
     /// The depth of each slot's state; empty unless depths are tracked.
     depths: Vec<u32>,
@@ -64,7 +69,8 @@ struct Shard<H> {
 
 impl<H: Hash> Hashed<H> {
     pub fn new(track_depths: bool, seed: u64) -> Self {
-        let shard = || Mutex::new(Shard { slots: Vec::new(), depths: Vec::new(), track_depths, len: 0 });
+        let table = || Mutex::new(Table { slots: Vec::new(), depths: Vec::new(), track_depths, len: 0 });
+        let shard = || Shard { table: table(), prefetch: Prefetch::nowhere() };
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), seed }
     }
 
@@ -73,36 +79,49 @@ impl<H: Hash> Hashed<H> {
     }
 
     #[inline]
-    pub fn insert(&self, hash: H, depth: u32) -> Arrival {
+    fn shard(&self, hash: H) -> &Shard<H> {
         #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
-        let shard = (hash.low() >> (64 - SHARD_BITS)) as usize;
-        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner).insert(hash.or_nonzero(), depth)
+        &self.shards[(hash.low() >> (64 - SHARD_BITS)) as usize]
+    }
+
+    #[inline]
+    pub fn prefetch(&self, hash: H) {
+        self.shard(hash).prefetch.slot(hash.low());
+    }
+
+    #[inline]
+    pub fn insert(&self, hash: H, depth: u32) -> Arrival {
+        let shard = self.shard(hash);
+        let mut table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.len * 4 >= table.slots.len() * 3 {
+            table.grow();
+            shard.prefetch.moved(&mut table.slots);
+        }
+        table.insert(hash.or_nonzero(), depth)
     }
 
     pub fn bytes(&self) -> u64 {
-        let shard_bytes = |shard: &Mutex<Shard<H>>| {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.slots.len() * H::WIDTH + shard.depths.len() * 4
+        let table_bytes = |shard: &Shard<H>| {
+            let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.slots.len() * H::WIDTH + table.depths.len() * 4
         };
-        self.shards.iter().map(shard_bytes).sum::<usize>() as u64
+        self.shards.iter().map(table_bytes).sum::<usize>() as u64
     }
 
     /// Every state with its depth, for a checkpoint.
     pub fn for_each(&self, mut visit: impl FnMut(u128, u32)) {
         for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            for (at, slot) in shard.slots.iter().enumerate().filter(|(_, slot)| **slot != H::EMPTY) {
-                visit(slot.to_u128(), shard.depths.get(at).copied().unwrap_or(0));
+            let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
+            for (at, slot) in table.slots.iter().enumerate().filter(|(_, slot)| **slot != H::EMPTY) {
+                visit(slot.to_u128(), table.depths.get(at).copied().unwrap_or(0));
             }
         }
     }
 }
 
-impl<H: Hash> Shard<H> {
+impl<H: Hash> Table<H> {
+    #[inline]
     fn insert(&mut self, hash: H, depth: u32) -> Arrival {
-        if self.len * 4 >= self.slots.len() * 3 {
-            self.grow();
-        }
         let at = self.find(hash);
         if self.slots[at] == H::EMPTY {
             self.slots[at] = hash;

@@ -7,10 +7,12 @@
 mod bitstate;
 mod exact;
 mod hashed;
+mod prefetch;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
+use self::prefetch::Prefetch;
 pub(crate) use self::{bitstate::Bitstate, exact::Exact, hashed::Hashed};
 
 /// Shards of a set, each behind its own lock. Many more than workers, so that two rarely meet.
@@ -69,7 +71,7 @@ impl Visited {
     #[inline]
     pub fn hash(&self, bytes: &[u8]) -> u128 {
         match self {
-            Visited::Exact(_) => u128::from(exact::hash(bytes)),
+            Visited::Exact(_) => Exact::hash(bytes),
             Visited::Hash64(set) => u128::from(xxh3_64_with_seed(bytes, set.seed())),
             Visited::Hash128(set) => xxh3_128_with_seed(bytes, set.seed()),
             Visited::Bitstate(set) => xxh3_128_with_seed(bytes, set.seed()),
@@ -81,7 +83,7 @@ impl Visited {
     #[expect(clippy::cast_possible_truncation, reason = "64-bit sets were given 64-bit hashes")]
     pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32) -> Arrival {
         match self {
-            Visited::Exact(set) => set.insert(hash as u64, bytes, depth),
+            Visited::Exact(set) => set.insert(hash, bytes, depth),
             Visited::Hash64(set) => set.insert(hash as u64, depth),
             Visited::Hash128(set) => set.insert(hash, depth),
             Visited::Bitstate(set) => set.insert(hash),
@@ -92,8 +94,11 @@ impl Visited {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "64-bit sets were given 64-bit hashes")]
     pub fn prefetch(&self, hash: u128) {
-        if let Visited::Exact(set) = self {
-            set.prefetch(hash as u64);
+        match self {
+            Visited::Exact(set) => set.prefetch(hash),
+            Visited::Hash64(set) => set.prefetch(hash as u64),
+            Visited::Hash128(set) => set.prefetch(hash),
+            Visited::Bitstate(_) => {}
         }
     }
 

@@ -46,6 +46,7 @@ impl Tree {
             hash.update(b"=");
             return hash.update(&number.to_le_bytes());
         }
+        hash.update(b"n");
         for number in [node.mode, node.uid, node.gid, node.nlink] {
             hash.update(&number.to_le_bytes());
         }

@@ -154,9 +154,9 @@ impl Name<'_> {
         };
         let (found_first, expected_first) = (first(found, found_id), first(expected, expected_id));
         if found_first != expected_first {
-            let say = |first: &Path| match first == self.path {
-                true => "a node of its own".to_owned(),
-                false => format!("the same node as {first}"),
+            let say = |first: &Path| match first {
+                own if own == self.path => "a node of its own".to_owned(),
+                other => format!("the same node as {other}"),
             };
             let what = format!("is {}, expected {}", say(&found_first), say(&expected_first));
             self.differs(Aspect::Identity, what);
@@ -174,11 +174,10 @@ impl Name<'_> {
         };
         match (&found_node.kind, &expected_node.kind) {
             (NodeKind::File(found), NodeKind::File(expected)) => self.compare_contents(found, expected),
-            (NodeKind::Dir(_), NodeKind::Dir(_)) => {}
             (NodeKind::Symlink(found), NodeKind::Symlink(expected)) if found != expected => {
                 self.differs(Aspect::Target, format!("is a symlink to {found:?}, expected one to {expected:?}"));
             }
-            (NodeKind::Symlink(_), NodeKind::Symlink(_)) => {}
+            (NodeKind::Dir(_), NodeKind::Dir(_)) | (NodeKind::Symlink(_), NodeKind::Symlink(_)) => {}
             _ => {
                 let what = format!("is {}, expected {}", found.describe(found_id), expected.describe(expected_id));
                 self.differs(Aspect::Kind, what);
@@ -191,11 +190,11 @@ impl Name<'_> {
         if found == expected {
             return;
         }
-        let mut what = format!("has {}, expected {}", Sentence(found), Sentence(expected));
-        let first = found.iter().zip(expected).position(|(found, expected)| found != expected);
-        if let Some(first @ 1..) = first {
-            what += &format!("; the first difference is at byte {first}");
-        }
+        let place = match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+            Some(first @ 1..) => format!("; the first difference is at byte {first}"),
+            Some(0) | None => String::new(),
+        };
+        let what = format!("has {}, expected {}{place}", Sentence(found), Sentence(expected));
         self.differs(Aspect::Contents, what);
     }
 

@@ -1,0 +1,77 @@
+//! What a check has done so far, counted by all workers.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Shards of the set of crash images; more than workers, so that two rarely meet.
+const SHARDS: usize = 64;
+
+/// Counters that workers add to.
+pub(crate) struct Counts {
+    ops: AtomicU64,
+    crash_states: AtomicU64,
+    positions_sampled: AtomicU64,
+    images: [Mutex<HashSet<u128>>; SHARDS],
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Ops that were run to their end.
+    pub ops: u64,
+    /// Crash states that were judged.
+    pub crash_states: u64,
+    /// How many different images were among them.
+    pub crash_states_distinct: u64,
+    /// Recoveries that were run.
+    pub recoveries: u64,
+    /// Recoveries whose result was known from what they would read.
+    pub recoveries_memoised: u64,
+    /// Positions of a log with so many crash states that only a sample was judged.
+    pub positions_sampled: u64,
+}
+
+impl Counts {
+    pub fn new() -> Self {
+        Self {
+            ops: AtomicU64::new(0),
+            crash_states: AtomicU64::new(0),
+            positions_sampled: AtomicU64::new(0),
+            images: std::array::from_fn(|_| Mutex::default()),
+        }
+    }
+
+    pub fn op(&self) {
+        self.ops.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn position(&self, states: usize, sampled: bool) {
+        self.crash_states.fetch_add(states as u64, Ordering::Relaxed);
+        self.positions_sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
+    }
+
+    pub fn crash_image(&self, hash: u128) {
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder by the number of shards")]
+        let shard = &self.images[(hash % SHARDS as u128) as usize];
+        shard.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+    }
+
+    /// The counters, without what others count.
+    pub fn work(&self) -> Work {
+        let images = self.images.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len());
+        Work {
+            ops: self.ops.load(Ordering::Relaxed),
+            crash_states: self.crash_states.load(Ordering::Relaxed),
+            crash_states_distinct: images.sum::<usize>() as u64,
+            positions_sampled: self.positions_sampled.load(Ordering::Relaxed),
+            ..Work::default()
+        }
+    }
+}

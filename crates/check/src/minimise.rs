@@ -1,0 +1,171 @@
+//! Makes a trace shorter, as long as it still violates the same property.
+//!
+//! Delta debugging over the ops, then over single arguments; every candidate is executed from the start, and the
+//! power cut of the last move is looked for anew, so that what remains is a trace in its own right.
+
+use vfs::{File, Op, WriteAt, WriteVia};
+
+use crate::{
+    checker::Checker,
+    replay::{Player, ReplayError},
+    target::Target,
+    trace::{Move, Trace},
+};
+
+/// A shorter trace with the same violation.
+///
+/// # Errors
+/// The trace itself does not lead to its violation.
+pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayError> {
+    let checker = Checker::new(target, trace.options);
+    let last = trace.schedule.len();
+    let mut best = execute(&checker, trace)?
+        .ok_or(ReplayError::NoSuchMove { number: last, what: "it no longer violates the property" })?;
+    loop {
+        let size = cost(&best);
+        best = without_ops(&checker, best);
+        best = without_crashes(&checker, best);
+        best = with_simpler_arguments(&checker, best);
+        if cost(&best) == size {
+            return Ok(best);
+        }
+    }
+}
+
+/// What is made smaller: ops, then moves and power cuts, then the size of the arguments.
+fn cost(trace: &Trace) -> (usize, usize, usize, u64) {
+    let crashes = trace.schedule.iter().filter(|a_move| a_move.op().is_some_and(|op| op.crash.is_some())).count();
+    let choices: u64 = trace.schedule.iter().filter_map(Move::op).map(|op| u64::from(op.choice)).sum();
+    (trace.ops.len(), trace.schedule.len(), crashes, choices + trace.ops.iter().map(weight).sum::<u64>())
+}
+
+fn weight(op: &Op) -> u64 {
+    match op {
+        Op::Write { at, data, via, .. } => {
+            let offset = if let WriteAt::Offset(offset) = at { *offset } else { 0 };
+            offset + data.len + u64::from(*via != WriteVia::Buffered)
+        }
+        Op::Truncate { size, .. } => *size,
+        Op::Fallocate { offset, len, .. } | Op::Read { offset, len, .. } => offset + len,
+        _ => 0,
+    }
+}
+
+/// Runs a candidate; the result has the power cut that was found for its last move. `None`: it does not lead to the
+/// violation.
+fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Option<Trace>, ReplayError> {
+    let mut player = Player::new(checker)?;
+    let Some((last, earlier)) = candidate.schedule.split_last() else { return Ok(None) };
+    for a_move in earlier {
+        let begins = matches!(a_move, Move::Begin(_) | Move::Run(_));
+        let op = a_move.op().map(|a_move| &candidate.ops[a_move.op]);
+        if begins && op.is_some_and(|op| !player.may_begin(op)) {
+            return Ok(None);
+        }
+        let Ok(made) = player.try_move(a_move, &candidate.ops) else { return Ok(None) };
+        if player.go_on(a_move, made).is_err() {
+            return Ok(None);
+        }
+    }
+    let Ok(made) = player.try_move(last, &candidate.ops) else { return Ok(None) };
+    // Crash states come kindest first, so the first is the easiest to understand.
+    let found = made.violations.into_iter().find(|(property, ..)| property.name == candidate.property);
+    Ok(found.map(|(_, detail, crash)| {
+        let mut trace = Trace { detail, ..candidate.clone() };
+        if let Some(op) = trace.schedule.last_mut().and_then(Move::op_mut) {
+            op.crash = crash;
+        }
+        trace
+    }))
+}
+
+/// The candidate if it still violates the property.
+fn verified<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Option<Trace> {
+    execute(checker, candidate).ok().flatten()
+}
+
+/// Removes runs of ops, long ones first.
+fn without_ops<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+    let mut chunk = best.ops.len() / 2;
+    while chunk > 0 {
+        let mut at = 0;
+        while at + chunk <= best.ops.len() {
+            match verified(checker, &remove_ops(&best, at..at + chunk)) {
+                Some(shorter) => best = shorter,
+                None => at += 1,
+            }
+        }
+        chunk /= 2;
+    }
+    best
+}
+
+/// The trace without some ops: their moves go, and later ops move up.
+fn remove_ops(trace: &Trace, gone: std::ops::Range<usize>) -> Trace {
+    let mut shorter = trace.clone();
+    shorter.ops.drain(gone.clone());
+    shorter.schedule.retain_mut(|a_move| match a_move.op_mut() {
+        Some(op) if gone.contains(&op.op) => false,
+        Some(op) => {
+            op.op -= if op.op >= gone.end { gone.len() } else { 0 };
+            true
+        }
+        None => true,
+    });
+    shorter
+}
+
+/// Leaves out power cuts before the last move.
+fn without_crashes<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+    for at in 0..best.schedule.len().saturating_sub(1) {
+        let mut candidate = best.clone();
+        if let Some(op) = candidate.schedule[at].op_mut().filter(|op| op.crash.is_some()) {
+            op.crash = None;
+            best = verified(checker, &candidate).unwrap_or(best);
+        }
+    }
+    best
+}
+
+/// Tries smaller and plainer arguments, one at a time.
+fn with_simpler_arguments<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+    for at in 0..best.schedule.len() {
+        let mut candidate = best.clone();
+        if let Some(op) = candidate.schedule[at].op_mut().filter(|op| op.choice > 0) {
+            op.choice = 0;
+            best = verified(checker, &candidate).unwrap_or(best);
+        }
+    }
+    for at in 0..best.ops.len() {
+        for simpler in simpler_forms(&best.ops[at]) {
+            let mut candidate = best.clone();
+            candidate.ops[at] = simpler;
+            best = verified(checker, &candidate).unwrap_or(best);
+        }
+    }
+    best
+}
+
+fn simpler_forms(op: &Op) -> Vec<Op> {
+    let mut forms = Vec::new();
+    match op {
+        Op::Write { file, at, data, via } => {
+            let write =
+                |at, len, via| Op::Write { file: File::clone(file), at, data: vfs::Data { len, fill: data.fill }, via };
+            if *via != WriteVia::Buffered {
+                forms.push(write(*at, data.len, WriteVia::Buffered));
+            }
+            if matches!(at, WriteAt::Offset(offset) if *offset > 0) {
+                forms.push(write(WriteAt::Offset(0), data.len, *via));
+            }
+            if data.len > 1 {
+                forms.extend([1, data.len / 2].map(|len| write(*at, len, *via)));
+            }
+        }
+        Op::Truncate { file, size } if *size > 0 => {
+            forms.extend([0, size / 2].map(|size| Op::Truncate { file: file.clone(), size }));
+        }
+        _ => {}
+    }
+    forms
+}

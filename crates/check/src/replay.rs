@@ -1,0 +1,289 @@
+//! Executes a trace again, move by move, and keeps what there is to see.
+
+use disk::{Cut, DiskLog, EntryIndex, EntryKind, Position, TakenEntry};
+use explore::Property;
+use vfs::{Op, Outcome, Tree};
+
+use crate::{
+    checker::{Action, Checker, Transition},
+    options::CheckOptions,
+    state::State,
+    target::Target,
+    trace::{CrashPoint, Move, OpMove, Trace},
+};
+
+/// A trace that does not lead where it says.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The target does not start.
+    #[error("start the target: {0}")]
+    Start(String),
+    /// A move cannot be made.
+    #[error("make move {number}: {what}")]
+    NoSuchMove {
+        /// Which, counted from 1.
+        number: usize,
+        /// Why not.
+        what: &'static str,
+    },
+    /// The trace is one of a target of another kind.
+    #[error("replay the trace: it does not belong to this kind of target")]
+    OtherKind,
+}
+
+/// What a replay showed.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The moves.
+    pub moves: Vec<Shown>,
+    /// What the last move violated, if the trace still holds: which property, and how.
+    pub violation: Option<(Property, String)>,
+}
+
+/// One move as it happened.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What the move was, for people.
+    pub says: String,
+    /// Which op, counted from 0, if the target has ops.
+    pub op: Option<usize>,
+    /// What the op returned, if it did.
+    pub outcome: Option<Outcome>,
+    /// The disk requests of this move, and what became of them.
+    pub requests: Vec<Request>,
+    /// Requests of earlier moves that a power cut in this one lost.
+    pub lost_earlier: Vec<Request>,
+    /// After how many of `requests` the power was cut.
+    pub cut_after: Option<usize>,
+    /// What a user sees afterwards; after a power cut, what recovery left. `None` if there is nothing to see.
+    pub tree: Option<Tree>,
+    /// What recovery reported.
+    pub recovery: Vec<String>,
+}
+
+/// A disk request as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// For people.
+    pub says: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a disk request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was done, and the power stayed on.
+    Done,
+    /// The power was cut, and it is on the medium.
+    Reached,
+    /// The power was cut, and a part of it is on the medium.
+    Torn,
+    /// It was in the cache when the power was cut.
+    Lost,
+    /// The power was cut before it was issued.
+    NeverIssued,
+}
+
+/// Executes moves one by one.
+pub(crate) struct Player<'a, T: Target> {
+    checker: &'a Checker<'a, T>,
+    pub state: State<T>,
+    /// The ops under way, by their place in the trace.
+    under_way: Vec<usize>,
+}
+
+/// What a move came to.
+pub(crate) struct Made<T: Target> {
+    pub violations: Vec<(Property, String, Option<CrashPoint>)>,
+    pub log: Option<(DiskLog, Position, Position)>,
+    pub outcome: Option<Outcome>,
+    pub after: Vec<(State<T>, Option<CrashPoint>)>,
+}
+
+impl<'a, T: Target> Player<'a, T> {
+    pub fn new(checker: &'a Checker<'a, T>) -> Result<Self, ReplayError> {
+        let state = checker.start().map_err(|finding| ReplayError::Start(finding.detail))?;
+        Ok(Self { checker, state, under_way: Vec::new() })
+    }
+
+    /// Makes a move without going on to one of its outcomes.
+    pub fn try_move(&self, a_move: &Move, ops: &[Op]) -> Result<Made<T>, &'static str> {
+        let action = match a_move {
+            Move::Run(OpMove { op, choice, .. }) => Action::Run { op: ops[*op].clone(), choice: *choice },
+            Move::Begin(OpMove { op, choice, .. }) => Action::Begin { op: ops[*op].clone(), choice: *choice },
+            Move::Go(OpMove { op, .. }) => {
+                let task = self.under_way.iter().position(|under_way| under_way == op);
+                Action::Go { task: task.ok_or("that op is not under way")? }
+            }
+            Move::Act { .. } => return Err("this target has ops, not actions"),
+        };
+        let mut made = Made { violations: Vec::new(), log: None, outcome: None, after: Vec::new() };
+        self.checker.make(&self.state, &action, &mut |transition| match transition {
+            Transition::State { state, crash } => made.after.push((state, crash.map(|point| point()))),
+            Transition::Violation { property, detail, crash } => {
+                made.violations.push((property, detail(), crash.map(|point| point())));
+            }
+            Transition::Requests { log, from, to, outcome } => {
+                made.log = Some((log.clone(), from, to));
+                made.outcome = outcome.cloned();
+            }
+        });
+        Ok(made)
+    }
+
+    /// Goes on to the outcome that the move names.
+    pub fn go_on(&mut self, a_move: &Move, made: Made<T>) -> Result<(), &'static str> {
+        let wanted = a_move.op().ok_or("this target has ops, not actions")?;
+        let found = made.after.into_iter().find(|(_, crash)| *crash == wanted.crash);
+        let (state, crash) = found.ok_or("the target no longer gets there")?;
+        let op = wanted.op;
+        if crash.is_some() {
+            self.under_way.clear();
+        } else if matches!(a_move, Move::Begin(_)) && state.tasks.len() > self.state.tasks.len() {
+            self.under_way.push(op);
+        } else if matches!(a_move, Move::Go(_)) && state.tasks.len() < self.state.tasks.len() {
+            self.under_way.retain(|under_way| *under_way != op);
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    /// The ops under way, by their place in the trace.
+    pub fn under_way(&self) -> &[usize] {
+        &self.under_way
+    }
+
+    /// Whether the target could be asked this now: with several tasks, an op must not touch what another one holds.
+    pub fn may_begin(&self, op: &Op) -> bool {
+        self.state.tasks.len() < self.checker.target.tasks() && self.checker.may_begin(&self.state, op)
+    }
+}
+
+/// Executes a trace.
+///
+/// # Errors
+/// A move of the trace cannot be made: the trace belongs to another target, or to another version of it.
+pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayError> {
+    let checker = Checker::new(target, trace.options);
+    let mut player = Player::new(&checker)?;
+    let mut shown = Vec::new();
+    let mut violation = None;
+    for (number, a_move) in (1..).zip(&trace.schedule) {
+        let wrong = |what| ReplayError::NoSuchMove { number, what };
+        let made = player.try_move(a_move, &trace.ops).map_err(wrong)?;
+        let wanted = a_move.op().and_then(|a_move| a_move.crash.clone());
+        shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
+        if number == trace.schedule.len() {
+            let same = |(property, _, crash): &&(Property, String, Option<CrashPoint>)| {
+                property.name == trace.property && *crash == wanted
+            };
+            violation = made.violations.iter().find(same).map(|(property, detail, _)| (*property, detail.clone()));
+        } else {
+            player.go_on(a_move, made).map_err(wrong)?;
+        }
+    }
+    Ok(Replayed { moves: shown, violation })
+}
+
+fn show<T: Target>(
+    target: &T,
+    options: &CheckOptions,
+    a_move: &Move,
+    ops: &[Op],
+    made: &Made<T>,
+    crash: Option<&CrashPoint>,
+) -> Shown {
+    let op = a_move.op().map_or(0, |a_move| a_move.op);
+    let says = match a_move {
+        Move::Go(_) => format!("{} goes on", ops[op]),
+        _ => ops[op].to_string(),
+    };
+    let mut shown = Shown {
+        says,
+        op: Some(op),
+        outcome: made.outcome.clone().filter(|_| crash.is_none()),
+        requests: Vec::new(),
+        lost_earlier: Vec::new(),
+        cut_after: crash.map(|crash| crash.entries),
+        tree: None,
+        recovery: Vec::new(),
+    };
+    if let Some((log, from, to)) = &made.log {
+        show_requests(target, log, *from, *to, crash, &mut shown);
+        shown.tree = match crash {
+            None => made.after.iter().find(|(_, crash)| crash.is_none()).map(|(state, _)| state.reference.tree()),
+            Some(crash) => {
+                let cut = log.cut(Position(from.0 + crash.entries));
+                recover(target, options, &cut, crash, &mut shown.recovery)
+            }
+        };
+    }
+    shown
+}
+
+/// What recovery makes of a crash state, and what it says.
+fn recover<T: Target>(
+    target: &T,
+    options: &CheckOptions,
+    cut: &Cut,
+    crash: &CrashPoint,
+    says: &mut Vec<String>,
+) -> Option<Tree> {
+    let image = cut.image_with(&crash.taken).ok()?;
+    let recovered = Checker::new(target, *options).recoverer.recover(target, &image);
+    says.extend(recovered.findings.iter().map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
+    recovered.file_system.as_ref().map(|(_, tree)| tree.clone())
+}
+
+fn show_requests<T: Target>(
+    target: &T,
+    log: &DiskLog,
+    from: Position,
+    to: Position,
+    crash: Option<&CrashPoint>,
+    shown: &mut Shown,
+) {
+    let cut_at = crash.map(|crash| from.0 + crash.entries);
+    let cut = cut_at.map(|at| log.cut(Position(at)));
+    for (index, entry) in log.entries().filter(|(index, _)| index.0 < to.0) {
+        let fate = match (cut_at, &cut) {
+            (Some(at), _) if index.0 >= at => Fate::NeverIssued,
+            (Some(_), Some(cut)) => fate(cut, crash.map_or(&[][..], |crash| &crash.taken.0), index),
+            _ => Fate::Done,
+        };
+        let request = Request { says: describe(target, log, &entry.kind), fate };
+        if index.0 >= from.0 {
+            shown.requests.push(request);
+        } else if matches!(fate, Fate::Lost | Fate::Torn) {
+            shown.lost_earlier.push(request);
+        }
+    }
+}
+
+fn fate(cut: &Cut, taken: &[TakenEntry], index: EntryIndex) -> Fate {
+    let is_pending = cut.pending().any(|(pending, _)| pending == index);
+    match taken.iter().find(|taken| taken.entry == index) {
+        _ if !is_pending => Fate::Reached,
+        Some(TakenEntry { blocks: None, .. }) => Fate::Reached,
+        Some(TakenEntry { blocks: Some(_), .. }) => Fate::Torn,
+        None => Fate::Lost,
+    }
+}
+
+/// A disk request in words.
+fn describe<T: Target>(target: &T, log: &DiskLog, kind: &EntryKind) -> String {
+    let size = log.base().geometry().block_size.bytes();
+    match kind {
+        EntryKind::Flush => "flush".to_owned(),
+        EntryKind::Discard { block, count } => format!("discard {} ({count} blocks)", target.block_name(*block)),
+        EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
+            let verb = if matches!(kind, EntryKind::Fua { .. }) { "write (FUA)" } else { "write" };
+            let name = target.block_name(*block);
+            match target.block_content(*block, data) {
+                Some(content) => format!("{verb} {name}: {content}"),
+                None => format!("{verb} {name} ({} blocks)", data.len() / size),
+            }
+        }
+    }
+}

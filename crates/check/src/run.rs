@@ -1,0 +1,253 @@
+//! One whole check of one target, behind a face that does not depend on the target's types.
+
+use std::{path::PathBuf, time::Duration};
+
+use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Severity, Stop, VisitedKind};
+
+use crate::{
+    checker::{Action, Checker},
+    counts::Work,
+    minimise,
+    options::CheckOptions,
+    replay::{self, Player, ReplayError, Replayed},
+    target::{Promise, Target},
+    trace::{CrashPoint, Move, OpMove, Trace, VERSION},
+};
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The target by its name and options, as it is written into traces.
+    pub target: String,
+    /// In which order.
+    pub order: Order,
+    /// How visited states are remembered.
+    pub visited: VisitedKind,
+    /// Whether the target's symmetries are used.
+    pub symmetry: bool,
+    /// How many workers.
+    pub threads: usize,
+    /// How much it may cost.
+    pub budget: Budget,
+    /// What random choices start from.
+    pub seed: u64,
+    /// Whether to end at the first violation.
+    pub until_violation: bool,
+    /// Ends the search from outside.
+    pub stop: Stop,
+    /// Where to save a search that is cut short.
+    pub checkpoint: Option<PathBuf>,
+    /// Whether to go on from that file.
+    pub resume: bool,
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct CheckReport {
+    /// Distinct states.
+    pub states: u64,
+    /// Arrivals at known states.
+    pub states_revisited: u64,
+    /// The deepest state.
+    pub depth: u32,
+    /// Whether the bounded space was exhausted.
+    pub complete: bool,
+    /// What was cut off, sampled or dropped.
+    pub limits: Vec<Limit>,
+    /// What was done.
+    pub work: Work,
+    /// The violated properties, worst first.
+    pub violations: Vec<Violated>,
+    /// Where the memory went.
+    pub memory: MemoryUse,
+    /// How long the search took.
+    pub elapsed: Duration,
+}
+
+/// A violated property.
+#[derive(Clone, Debug)]
+pub struct Violated {
+    /// Which.
+    pub property: String,
+    /// How bad.
+    pub severity: Severity,
+    /// How often it was met.
+    pub count: u64,
+    /// How to see it again.
+    pub trace: Trace,
+}
+
+/// What a target can be asked from the command line.
+pub trait Checkable: Send + Sync {
+    /// What it promises to leave after a crash.
+    fn promise(&self) -> Promise;
+
+    /// Searches it; `progress` is called now and then.
+    ///
+    /// # Errors
+    /// The search cannot be started, saved or resumed.
+    fn check(
+        &self,
+        options: CheckOptions,
+        run: &RunOptions,
+        progress: &mut (dyn FnMut(&Progress, &Work) + Send),
+    ) -> Result<CheckReport, SearchError>;
+
+    /// Executes a trace again.
+    ///
+    /// # Errors
+    /// The trace does not fit.
+    fn replay(&self, trace: &Trace) -> Result<Replayed, ReplayError>;
+
+    /// Makes a trace shorter.
+    ///
+    /// # Errors
+    /// The trace does not lead to its violation.
+    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError>;
+}
+
+/// How often progress is reported.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// The target panicked.
+const PANIC: &str = "panic";
+
+impl<T: Target> Checkable for T {
+    fn promise(&self) -> Promise {
+        Target::promise(self)
+    }
+
+    fn check(
+        &self,
+        options: CheckOptions,
+        run: &RunOptions,
+        progress: &mut (dyn FnMut(&Progress, &Work) + Send),
+    ) -> Result<CheckReport, SearchError> {
+        let checker = Checker::new(self, options);
+        let identity = format!("{} {}", run.target, serde_json::to_string(&options).expect("plain data"));
+        let report = search(&checker, run, &identity, |now| progress(now, &checker.work())).run()?;
+        let work = checker.work();
+        let mut violations: Vec<Violated> = report
+            .violations
+            .iter()
+            .map(|violation| {
+                let trace = Recorder::record(&checker, run, &violation.trace, violation.evidence.crash.clone());
+                let (property, severity) = (violation.property.name.to_owned(), violation.property.severity);
+                let trace = Trace { property, severity, detail: violation.evidence.detail.clone(), ..trace };
+                Violated { property: trace.property.clone(), severity, count: violation.count, trace }
+            })
+            .collect();
+        if let Some(panic) = &report.panic {
+            let trace = Recorder::record(&checker, run, &panic.trace, None);
+            let trace = Trace { property: PANIC.to_owned(), detail: panic.message.clone(), ..trace };
+            violations
+                .insert(0, Violated { property: PANIC.to_owned(), severity: Severity::Critical, count: 1, trace });
+        }
+        Ok(CheckReport {
+            states: report.states,
+            states_revisited: report.states_revisited,
+            depth: report.depth,
+            complete: report.complete,
+            limits: report.limits,
+            work,
+            violations,
+            memory: report.memory,
+            elapsed: report.elapsed,
+        })
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<Replayed, ReplayError> {
+        replay::replay(self, trace)
+    }
+
+    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+        // A trace that ends in a panic cannot be tried out again and again in one process.
+        if trace.property == PANIC { Ok(trace.clone()) } else { minimise::minimise(self, trace) }
+    }
+}
+
+/// The search that these options describe.
+pub fn search<'a, S: explore::System>(
+    system: &'a S,
+    run: &RunOptions,
+    identity: &str,
+    progress: impl FnMut(&Progress) + Send + 'a,
+) -> Search<'a, S> {
+    let search = Search::new(system)
+        .order(run.order)
+        .visited(run.visited)
+        .symmetry(run.symmetry)
+        .threads(run.threads)
+        .budget(run.budget)
+        .seed(run.seed)
+        .until_violation(run.until_violation)
+        .stop(run.stop.clone())
+        .progress(PROGRESS_INTERVAL, progress);
+    let Some(file) = &run.checkpoint else { return search };
+    let search = search.checkpoint(file, identity);
+    if run.resume { search.resume(file) } else { search }
+}
+
+/// Turns the moves of a search, which are positions in lists, into a trace, which says what they were.
+struct Recorder {
+    ops: Vec<vfs::Op>,
+    schedule: Vec<Move>,
+    under_way: Vec<usize>,
+}
+
+impl Recorder {
+    fn record<T: Target>(
+        checker: &Checker<'_, T>,
+        run: &RunOptions,
+        moves: &[explore::Move<Action>],
+        last_crash: Option<CrashPoint>,
+    ) -> Trace {
+        let mut recorder = Self { ops: Vec::new(), schedule: Vec::new(), under_way: Vec::new() };
+        let mut player = Player::new(checker).expect("the search started here");
+        for a_move in moves {
+            recorder.push(&a_move.action);
+            let Some(outcome) = a_move.outcome else {
+                recorder.set_crash(last_crash.clone());
+                break;
+            };
+            let this = recorder.schedule.last().expect("just pushed").clone();
+            let made = player.try_move(&this, &recorder.ops).expect("the search made this move");
+            let crash = made.after[outcome].1.clone();
+            recorder.set_crash(crash);
+            let this = recorder.schedule.last().expect("just pushed").clone();
+            player.go_on(&this, made).expect("the search went there");
+            recorder.under_way = player.under_way().to_vec();
+        }
+        Trace {
+            version: VERSION,
+            target: run.target.clone(),
+            options: checker.options,
+            property: String::new(),
+            severity: Severity::Critical,
+            detail: String::new(),
+            ops: recorder.ops,
+            schedule: recorder.schedule,
+        }
+    }
+
+    fn push(&mut self, action: &Action) {
+        let (op, choice) = match action {
+            Action::Run { op, choice } | Action::Begin { op, choice } => {
+                self.ops.push(op.clone());
+                (self.ops.len() - 1, *choice)
+            }
+            Action::Go { task } => (self.under_way[*task], 0),
+        };
+        let op_move = OpMove { op, choice, crash: None };
+        self.schedule.push(match action {
+            Action::Run { .. } => Move::Run(op_move),
+            Action::Begin { .. } => Move::Begin(op_move),
+            Action::Go { .. } => Move::Go(op_move),
+        });
+    }
+
+    fn set_crash(&mut self, crash: Option<CrashPoint>) {
+        if let Some(op) = self.schedule.last_mut().and_then(Move::op_mut) {
+            op.crash = crash;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! One state of the search: the file system, its disk, the reference, and the past that a crash may bring back.
+
+use disk::{CrashMode, Disk, OpIndex};
+use smallvec::SmallVec;
+use vfs::{
+    Op, Outcome, Reference, Tree,
+    contract::{Event, History},
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::{
+    options::CheckOptions,
+    target::{Target, Task, View},
+};
+
+/// A mounted target with everything that is needed to judge what comes next.
+pub struct State<T: Target> {
+    pub(crate) mounted: T::Mounted,
+    pub(crate) disk: Disk,
+    /// Ops under way, in the order in which they began.
+    pub(crate) tasks: SmallVec<[Task; 2]>,
+    pub(crate) reference: Reference,
+    /// What has returned since everything was last durable, and which op each event is.
+    pub(crate) history: History,
+    pub(crate) returned: SmallVec<[OpIndex; 4]>,
+    /// Ops begun so far.
+    pub(crate) ops: u32,
+}
+
+impl<T: Target> Clone for State<T> {
+    fn clone(&self) -> Self {
+        Self {
+            mounted: self.mounted.clone(),
+            disk: self.disk.clone(),
+            tasks: self.tasks.clone(),
+            reference: self.reference.clone(),
+            history: self.history.clone(),
+            returned: self.returned.clone(),
+            ops: self.ops,
+        }
+    }
+}
+
+impl<T: Target> State<T> {
+    /// A file system that was just mounted and looks like `tree`; all of it is durable.
+    pub(crate) fn fresh(target: &T, mounted: T::Mounted, disk: Disk, tree: &Tree, ops: u32) -> Self {
+        let promise = target.promise();
+        let reference = Reference::from_tree(tree);
+        let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
+        Self { mounted, disk, tasks: SmallVec::new(), reference, history, returned: SmallVec::new(), ops }
+    }
+
+    /// Calls `look` with the target's view of this state.
+    pub(crate) fn with_view<R>(&self, crash: CrashMode, look: impl FnOnce(&View<'_, T>) -> R) -> R {
+        let mut trees: SmallVec<[&Tree; 8]> = SmallVec::new();
+        trees.push(self.history.base());
+        trees.extend(self.history.events().map(|event| &event.after));
+        let (mounted, disk, tasks, returned) = (&self.mounted, &self.disk, &self.tasks, &self.returned);
+        look(&View { mounted, disk, tasks, trees: &trees, returned, crash })
+    }
+
+    /// Every order in which the ops under way might still have their effect, for the judgement of a crash.
+    pub(crate) fn under_way(&self) -> Vec<Vec<Event>> {
+        let ops: SmallVec<[&Op; 2]> = self.tasks.iter().map(|task| &task.op).collect();
+        orders(&ops).into_iter().map(|order| self.effects(&order)).collect()
+    }
+
+    /// What these ops would do, one after the other.
+    fn effects(&self, ops: &[&Op]) -> Vec<Event> {
+        let mut reference = self.reference.clone();
+        let effect = |op: &&Op| {
+            let outcome = reference.apply(op);
+            Event { op: (*op).clone(), outcome, after: reference.tree() }
+        };
+        ops.iter().map(effect).collect()
+    }
+
+    /// An op returned: the reference does it too, unless the target may refuse it.
+    pub(crate) fn returned(&mut self, op: &Op, index: OpIndex, outcome: &Outcome) {
+        self.history.push(Event { op: op.clone(), outcome: outcome.clone(), after: self.reference.tree() });
+        self.returned.push(index);
+    }
+
+    /// Appends the trees that a crash may go back to, the ops between them and the open files.
+    pub(crate) fn encode_past(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.history.base().fingerprint().to_le_bytes());
+        for event in self.history.events() {
+            let text = event.op.to_string();
+            bytes.extend_from_slice(&xxh3_128(text.as_bytes()).to_le_bytes());
+            bytes.extend_from_slice(&event.after.fingerprint().to_le_bytes());
+        }
+        for (fd, open) in self.reference.open_files() {
+            bytes.extend_from_slice(&xxh3_128(format!("{fd:?} {open:?}").as_bytes()).to_le_bytes());
+        }
+    }
+
+    /// Forgets what can no longer matter: entries that are durable, and the history that they leave behind.
+    pub(crate) fn settle(&mut self, target: &T, options: &CheckOptions) {
+        if options.forgets_older_prefixes() {
+            self.disk = Disk::with_cache(self.disk.image().clone(), target.cache());
+        } else {
+            self.disk.settle();
+        }
+        if target.promise().write_through {
+            let pending = self.disk.log().pending();
+            let is_durable = |op: &OpIndex| pending.iter().all(|(_, entry)| entry.op != Some(*op));
+            let durable = self.returned.iter().take_while(|op| is_durable(op)).count();
+            self.history.forget(durable);
+            self.returned.drain(..durable);
+        }
+    }
+}
+
+/// All orders of the ops under way. There are at most a few.
+fn orders<'a>(ops: &[&'a Op]) -> Vec<Vec<&'a Op>> {
+    if ops.len() < 2 {
+        return vec![ops.to_vec()];
+    }
+    let starting_with = |first: usize| {
+        let mut rest = ops.to_vec();
+        let op = rest.remove(first);
+        orders(&rest).into_iter().map(move |order| [vec![op], order].concat())
+    };
+    (0..ops.len()).flat_map(starting_with).collect()
+}

@@ -1,0 +1,97 @@
+//! A counterexample as a person would tell it.
+
+use std::fmt;
+
+use crate::{
+    replay::{Fate, Replayed, Request, Shown},
+    trace::Trace,
+};
+
+/// Prints a replayed trace: the ops, the disk requests with the power cut among them, what recovery made of it, and
+/// which promise broke.
+pub struct Story<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// What happened when it was replayed.
+    pub replayed: &'a Replayed,
+    /// Whether to show requests and tree after every move, or only where the power was cut.
+    pub every_step: bool,
+}
+
+impl fmt::Display for Story<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.replayed.moves.len();
+        for (number, shown) in (1..).zip(&self.replayed.moves) {
+            let detailed = self.every_step || number == count || shown.cut_after.is_some();
+            tell_move(f, number, shown, detailed, self.every_step)?;
+        }
+        writeln!(f)?;
+        match &self.replayed.violation {
+            Some((property, detail)) => {
+                let how_bad = match property.severity {
+                    explore::Severity::Critical => "critical",
+                    explore::Severity::NotCritical => "not critical",
+                };
+                writeln!(f, "Broken: {} ({how_bad})", property.name)?;
+                writeln!(f, "  {detail}")
+            }
+            None => writeln!(f, "The trace no longer violates {}.", self.trace.property),
+        }
+    }
+}
+
+fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed: bool, trees: bool) -> fmt::Result {
+    write!(f, "{number:>4}. {}", shown.says)?;
+    match &shown.outcome {
+        Some(Err(errno)) => writeln!(f, " = {errno} ({})", errno.meaning())?,
+        Some(Ok(_)) | None => writeln!(f)?,
+    }
+    if !detailed {
+        return Ok(());
+    }
+    for request in &shown.lost_earlier {
+        tell_request(f, request, "issued earlier, ")?;
+    }
+    for (at, request) in shown.requests.iter().enumerate() {
+        if shown.cut_after == Some(at) {
+            writeln!(f, "        ~~~~ power cut ~~~~")?;
+        }
+        tell_request(f, request, "")?;
+    }
+    if shown.cut_after == Some(shown.requests.len()) {
+        writeln!(f, "        ~~~~ power cut ~~~~")?;
+    }
+    if shown.cut_after.is_some() {
+        tell_recovery(f, shown)
+    } else if trees && let Some(tree) = &shown.tree {
+        indent(f, &tree.to_string(), "        ")
+    } else {
+        Ok(())
+    }
+}
+
+fn tell_request(f: &mut fmt::Formatter<'_>, request: &Request, when: &str) -> fmt::Result {
+    let fate = match request.fate {
+        Fate::Done => "",
+        Fate::Reached => "  [on disk]",
+        Fate::Torn => "  [torn: partly on disk]",
+        Fate::Lost => "  [lost with the cache]",
+        Fate::NeverIssued => "  [never issued]",
+    };
+    writeln!(f, "        {when}{}{fate}", request.says)
+}
+
+fn tell_recovery(f: &mut fmt::Formatter<'_>, shown: &Shown) -> fmt::Result {
+    writeln!(f, "      Recovery:")?;
+    for line in &shown.recovery {
+        writeln!(f, "        {line}")?;
+    }
+    match &shown.tree {
+        Some(tree) => indent(f, &tree.to_string(), "        "),
+        None => writeln!(f, "        no file system"),
+    }
+}
+
+fn indent(f: &mut fmt::Formatter<'_>, text: &str, by: &str) -> fmt::Result {
+    text.lines().try_for_each(|line| writeln!(f, "{by}{line}"))
+}

@@ -1,0 +1,162 @@
+//! The seam behind which every file system stands.
+
+use disk::{Block, CrashMode, Disk, Image, OpIndex};
+use explore::Property;
+use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros};
+
+/// A file system under check.
+///
+/// A target is deterministic: everything it does follows from the disk, from what it keeps in memory and from the
+/// op. It reads and writes its disk only through [`Disk`], which logs what it was asked; memory is what a crash loses.
+/// An op that fails has changed nothing that a user can see.
+pub trait Target: Send + Sync {
+    /// What a mounted file system keeps in memory.
+    type Mounted: Clone + Send + Sync;
+
+    /// A freshly made file system.
+    fn mkfs(&self) -> Image;
+
+    /// Mounts, and does whatever the file system does by itself to recover from a crash.
+    ///
+    /// # Errors
+    /// The file system cannot be mounted.
+    fn mount(&self, disk: &mut Disk) -> Result<Self::Mounted, Errno>;
+
+    /// Goes on with an op up to its next disk request, or further, or to its end; `Some` is its outcome. Most file
+    /// systems do a whole op at once. One that is to be checked under concurrency stops after each request, and keeps
+    /// what it needs to go on in the task's registers.
+    fn step(&self, mounted: &mut Self::Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome>;
+
+    /// What a user sees now.
+    ///
+    /// # Errors
+    /// The file system cannot be read.
+    fn observe(&self, mounted: &Self::Mounted, disk: &Disk) -> Result<Tree, Errno>;
+
+    /// Appends the bytes of the memory that decide the future, besides the disk and the tree.
+    fn encode(&self, mounted: &Self::Mounted, bytes: &mut Vec<u8>);
+
+    /// What it promises to leave after a crash.
+    fn promise(&self) -> Promise;
+
+    /// Appends the ops that may come next.
+    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>);
+
+    /// Checks the unmounted file system and repairs what it can. Runs before every mount that follows a crash. What
+    /// it finds is reported; what it reports as critical it could not repair.
+    ///
+    /// # Errors
+    /// The check itself failed.
+    fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let _ = disk;
+        Ok(Vec::new())
+    }
+
+    /// Checks the metadata of the mounted file system while no op is under way.
+    fn invariants(&self, mounted: &Self::Mounted, disk: &Disk) -> Vec<Finding> {
+        let _ = (mounted, disk);
+        Vec::new()
+    }
+
+    /// In how many ways an op can go that has not begun, because the target leaves something open (say, which free
+    /// block it takes). The task's `choice` says which.
+    fn choices(&self, view: &View<'_, Self>, op: &Op) -> u32 {
+        let _ = (view, op);
+        1
+    }
+
+    /// Appends a representative of all states that a symmetry of the target makes equivalent; `false`: the target
+    /// knows no symmetry and nothing was appended. It must cover everything in the view.
+    fn canonical(&self, view: &View<'_, Self>, bytes: &mut Vec<u8>) -> bool {
+        let _ = (view, bytes);
+        false
+    }
+
+    /// What lies in a block, for people.
+    fn block_name(&self, block: Block) -> String {
+        format!("block {}", block.0)
+    }
+
+    /// What a block's content says, for people, where the target can tell.
+    fn block_content(&self, block: Block, content: &[u8]) -> Option<String> {
+        let _ = (block, content);
+        None
+    }
+
+    /// How many pending writes its disk's volatile cache holds; `None`: any number.
+    fn cache(&self) -> Option<usize> {
+        None
+    }
+
+    /// How many ops are under way at the same time.
+    fn tasks(&self) -> usize {
+        1
+    }
+}
+
+/// An op under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What was asked.
+    pub op: Op,
+    /// Which op it is, counted over the whole run.
+    pub index: OpIndex,
+    /// Which of its [`Target::choices`] it takes.
+    pub choice: u32,
+    /// How far it is; the target's own count, 0 at the beginning.
+    pub pc: u8,
+    /// The target's own notes, all zero at the beginning.
+    pub registers: [u8; 8],
+}
+
+/// What a target promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The strongest contract that it claims.
+    pub contract: Contract,
+    /// Whether each op is durable when it returns.
+    pub synchronous: bool,
+    /// Whether bytes that were never written may be found as zeros.
+    pub zeros: Zeros,
+    /// Whether what an op has written to the disk is all there is to the op: nothing is kept back in memory. What is
+    /// durable then can no longer be undone, and the history before it is forgotten.
+    pub write_through: bool,
+}
+
+impl Default for Promise {
+    fn default() -> Self {
+        Self { contract: Contract::Mountable, synchronous: false, zeros: Zeros::Allowed, write_through: false }
+    }
+}
+
+/// Something that a check of the metadata found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What does not hold.
+    pub property: Property,
+    /// Where and how, for people.
+    pub detail: String,
+}
+
+/// A state as a target sees it when it is asked for ops, for choices and for symmetries.
+pub struct View<'a, T: Target + ?Sized> {
+    /// Its memory.
+    pub mounted: &'a T::Mounted,
+    /// Its disk, with what is pending.
+    pub disk: &'a Disk,
+    /// The ops under way.
+    pub tasks: &'a [Task],
+    /// The trees that a crash may go back to, oldest first; the last is what a user should see now.
+    pub trees: &'a [&'a Tree],
+    /// Which op made each of these trees but the first.
+    pub returned: &'a [OpIndex],
+    /// Which crash states will be asked for.
+    pub crash: CrashMode,
+}
+
+impl<T: Target + ?Sized> View<'_, T> {
+    /// What a user should see now.
+    pub fn tree(&self) -> &Tree {
+        self.trees.last().expect("there is always a present")
+    }
+}

@@ -1,0 +1,157 @@
+//! A violation as a file: everything needed to see it again, exactly, and nothing that depends on the machine.
+
+use disk::Taken;
+use explore::Severity;
+use serde::{Deserialize, Serialize};
+use vfs::Op;
+
+use crate::options::CheckOptions;
+
+/// The version of the format that this program writes, and the only one that it reads.
+pub const VERSION: u32 = 1;
+
+/// How to reach a violation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The target with its options.
+    pub target: String,
+    /// How it was checked.
+    pub options: CheckOptions,
+    /// Which property was violated.
+    pub property: String,
+    /// How bad that is.
+    pub severity: Severity,
+    /// What was found, for people.
+    pub detail: String,
+    /// The ops, in the order in which they began.
+    pub ops: Vec<Op>,
+    /// What happened, move by move. The last move violates the property.
+    pub schedule: Vec<Move>,
+}
+
+/// One move of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Move {
+    /// A whole op.
+    Run(OpMove),
+    /// An op begins and gets to its first disk request.
+    Begin(OpMove),
+    /// An op under way goes on to its next disk request.
+    Go(OpMove),
+    /// An action of a target that has no ops, by its place among the actions of its state.
+    Act {
+        /// The place.
+        action: usize,
+        /// What it does, for people.
+        says: String,
+    },
+}
+
+/// What a move does with an op.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpMove {
+    /// Which of the trace's ops, counted from 0.
+    pub op: usize,
+    /// In which way it goes, where the target leaves that open.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub choice: u32,
+    /// Where the power is cut during this move; then the target recovers and goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashPoint>,
+}
+
+/// A power cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrashPoint {
+    /// How many disk requests the move had completed.
+    pub entries: usize,
+    /// Which pending requests reached the medium.
+    pub taken: Taken,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(choice: &u32) -> bool {
+    *choice == 0
+}
+
+/// A trace that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// Not JSON, or not a trace.
+    #[error("read the trace: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// Written by another version.
+    #[error("read the trace: it has version {found}, this program reads version {VERSION}")]
+    Version {
+        /// The version of the trace.
+        found: u32,
+    },
+    /// A move names an op that the trace does not have.
+    #[error("read the trace: move {number} names op {op}, but there are {ops} ops")]
+    NoSuchOp {
+        /// Which move, counted from 1.
+        number: usize,
+        /// What it names.
+        op: usize,
+        /// How many there are.
+        ops: usize,
+    },
+    /// There is nothing to replay.
+    #[error("read the trace: it has no moves")]
+    Empty,
+}
+
+impl Trace {
+    /// Reads a trace and checks that it is one.
+    ///
+    /// # Errors
+    /// See [`TraceError`].
+    pub fn from_json(text: &str) -> Result<Self, TraceError> {
+        // The version comes first: another version may have other fields, and that is not the reader's fault.
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let Versioned { version } = serde_json::from_str(text)?;
+        if version != VERSION {
+            return Err(TraceError::Version { found: version });
+        }
+        let trace: Self = serde_json::from_str(text)?;
+        for (number, a_move) in (1..).zip(&trace.schedule) {
+            if let Some(OpMove { op, .. }) = a_move.op().filter(|a_move| a_move.op >= trace.ops.len()) {
+                return Err(TraceError::NoSuchOp { number, op: *op, ops: trace.ops.len() });
+            }
+        }
+        if trace.schedule.is_empty() { Err(TraceError::Empty) } else { Ok(trace) }
+    }
+
+    /// The trace as pretty JSON that ends with a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data");
+        text.push('\n');
+        text
+    }
+}
+
+impl Move {
+    /// What it does with an op, if it does.
+    pub fn op(&self) -> Option<&OpMove> {
+        match self {
+            Move::Run(op) | Move::Begin(op) | Move::Go(op) => Some(op),
+            Move::Act { .. } => None,
+        }
+    }
+
+    pub(crate) fn op_mut(&mut self) -> Option<&mut OpMove> {
+        match self {
+            Move::Run(op) | Move::Begin(op) | Move::Go(op) => Some(op),
+            Move::Act { .. } => None,
+        }
+    }
+}

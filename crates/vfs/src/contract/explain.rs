@@ -1,0 +1,183 @@
+//! The search for a reading of the found tree that breaks nothing.
+//!
+//! The identities of found nodes mean nothing, so names decide: the root is the root, and what stands under a name of a
+//! directory may be any node that the name's history since its floor contains. A node with two names must be one node
+//! in both readings, and two found nodes are never the same one. Every reading is tried until one breaks nothing;
+//! otherwise the one that breaks least is reported.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    Contract,
+    breach::{Breach, Clause},
+    chain::Chain,
+    content, moment,
+    pins::{Floors, Name},
+    report::Report,
+    seen,
+    things::{self, Thing, Value},
+};
+use crate::{NodeId, NodeKind, Path, Tree};
+
+/// Which node of the reference each found node is, and where it was found.
+pub(super) type Reading = BTreeMap<NodeId, (NodeId, Path)>;
+
+#[derive(Clone)]
+struct Attempt {
+    reading: Reading,
+    taken: BTreeMap<NodeId, NodeId>,
+    /// Names still to be read, each in its found directory.
+    agenda: Vec<(NodeId, Name, Path)>,
+    breaches: Vec<Breach>,
+}
+
+struct Search<'a> {
+    chain: &'a Chain,
+    floors: Floors,
+    found: &'a Tree,
+    report: Report<'a>,
+    best: Option<Vec<Breach>>,
+}
+
+/// What the reading that breaks least breaks of a contract from `synced` on, without what weaker contracts say.
+pub(super) fn breaches(contract: Contract, chain: &Chain, found: &Tree) -> Vec<Breach> {
+    let floors = Floors::new(contract, chain.base(), chain.returned());
+    let mut search = Search { chain, floors, found, report: Report { contract, chain }, best: None };
+    let mut attempt =
+        Attempt { reading: Reading::new(), taken: BTreeMap::new(), agenda: Vec::new(), breaches: Vec::new() };
+    search.read(&mut attempt, found.root, chain.base().root, Path::root());
+    search.run(attempt);
+    debug_assert!(search.best.is_some(), "{contract} was judged although a weaker contract is broken");
+    search.best.unwrap_or_default()
+}
+
+impl Search<'_> {
+    fn run(&mut self, mut attempt: Attempt) {
+        while let Some((dir, name, path)) = attempt.agenda.pop() {
+            if self.is_hopeless(&attempt) {
+                return;
+            }
+            let child = self.found.node(dir).and_then(|dir| dir.entries()?.get(&name.1)).copied();
+            let child = child.filter(|child| self.found.node(*child).is_some());
+            let options = self.options(&attempt, child, &name);
+            match (child, options.as_slice()) {
+                (_, []) => attempt.breaches.push(self.name_breach(&attempt, child, &name, path)),
+                (Some(child), [Some(node)]) => self.read(&mut attempt, child, *node, path),
+                (Some(child), several) => {
+                    for node in several.iter().flatten() {
+                        let mut attempt = attempt.clone();
+                        self.read(&mut attempt, child, *node, path.clone());
+                        self.run(attempt);
+                    }
+                    return;
+                }
+                (None, _) => {}
+            }
+        }
+        self.finish(attempt);
+    }
+
+    /// From `atomic` on some reading breaks no value, since `fsynced` was judged before; only such readings count.
+    fn is_hopeless(&self, attempt: &Attempt) -> bool {
+        let broken = attempt.breaches.len();
+        self.best.as_ref().is_some_and(|best| best.len() <= broken)
+            || broken > 0 && self.report.contract >= Contract::Atomic
+    }
+
+    /// What a name with this found child may be read as.
+    fn options(&self, attempt: &Attempt, child: Option<NodeId>, name: &Name) -> Vec<Option<NodeId>> {
+        let mut allowed = self.chain.children(name, self.floors.name(name));
+        let Some(child) = child else {
+            allowed.retain(Option::is_none);
+            return allowed;
+        };
+        allowed.retain(|node| {
+            node.is_some_and(|node| match (attempt.reading.get(&child), attempt.taken.get(&node)) {
+                (Some((known, _)), _) => *known == node,
+                (None, Some(_)) => false,
+                (None, None) => self.same_kind(child, node),
+            })
+        });
+        allowed
+    }
+
+    fn same_kind(&self, found: NodeId, node: NodeId) -> bool {
+        let state = self.chain.states(node, 0).first().map(|(_, state)| *state);
+        self.found.node(found).zip(state).is_some_and(|(found, state)| things::same_kind(found, state))
+    }
+
+    /// Reads a found node as a node of the reference: its attributes and content are judged, its names put down.
+    fn read(&self, attempt: &mut Attempt, found_id: NodeId, node: NodeId, path: Path) {
+        if attempt.reading.contains_key(&found_id) {
+            return;
+        }
+        attempt.reading.insert(found_id, (node, path.clone()));
+        attempt.taken.insert(node, found_id);
+        let Some(found) = self.found.node(found_id) else { return };
+        let floor = self.floors.attributes(node);
+        let states = self.chain.states(node, floor);
+        let attributes = things::attributes(node, states.iter().map(|(_, state)| &***state).chain([&**found]));
+        for thing in attributes {
+            let value = thing.value(found);
+            let allowed = self.chain.values(&thing, floor);
+            if allowed.iter().all(|(known, _)| *known != value) {
+                attempt.breaches.push(self.report.attribute(&thing, floor, &allowed, &value, &path));
+            }
+        }
+        match &found.kind {
+            NodeKind::File(bytes) => {
+                if let Some(broken) = content::broken(self.chain, &self.floors, node, bytes) {
+                    let floor = match broken {
+                        (Clause::PinnedSize, _) => self.floors.size(node),
+                        (_, offset) => self.floors.byte(node, offset as u64),
+                    };
+                    attempt.breaches.push(self.report.content(node, broken, floor, bytes, &path));
+                }
+            }
+            NodeKind::Dir(entries) => {
+                let known = states.iter().filter_map(|(_, state)| state.entries()).flat_map(BTreeMap::keys);
+                let names: BTreeSet<&Arc<str>> = known.chain(entries.keys()).collect();
+                let all = names.into_iter().rev();
+                attempt.agenda.extend(all.map(|name| (found_id, (node, name.clone()), path.join(name))));
+            }
+            NodeKind::Symlink(_) => {}
+        }
+    }
+
+    fn name_breach(&self, attempt: &Attempt, child: Option<NodeId>, name: &Name, path: Path) -> Breach {
+        let floor = self.floors.name(name);
+        let found = match child.and_then(|child| Some((child, self.found.node(child)?))) {
+            None => "absent".to_owned(),
+            Some((child, node)) => match attempt.reading.get(&child) {
+                Some((_, elsewhere)) => format!("another name of `{elsewhere}`"),
+                None => things::describe(node),
+            },
+        };
+        let thing = Thing::Name(name.0, name.1.clone());
+        let held = |child, value: &Value| matches!(value, Value::Child(Some(node)) if self.same_kind(child, *node));
+        let ever = child.is_none_or(|child| self.chain.values(&thing, 0).iter().any(|(value, _)| held(child, value)));
+        self.report.name(&thing, floor, found, ever, path)
+    }
+
+    /// Every name was read: what remains is how the values go together.
+    fn finish(&mut self, mut attempt: Attempt) {
+        if self.is_hopeless(&attempt) {
+            return;
+        }
+        if attempt.breaches.is_empty() {
+            let (reading, floors) = (&attempt.reading, &self.floors);
+            let together = match self.report.contract {
+                Contract::Mountable | Contract::Synced | Contract::Fsynced => None,
+                Contract::Atomic => seen::breach(&self.report, floors, self.found, reading),
+                Contract::Ordered | Contract::Prefix => moment::breach(&self.report, floors, self.found, reading),
+            };
+            attempt.breaches.extend(together);
+        }
+        if self.best.as_ref().is_none_or(|best| attempt.breaches.len() < best.len()) {
+            self.best = Some(attempt.breaches);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Workload generators: which ops to try next.
+//!
+//! Both are functions that return a plain list, in an order that depends on their arguments alone. [`object_ops`]
+//! proposes what will work, from the objects that exist; [`ArgumentSets`] proposes everything over a fixed set of names, so
+//! that errors are tried too.
+
+mod enumerate;
+mod object;
+mod op_set;
+mod relocate;
+
+pub use enumerate::ArgumentSets;
+pub use object::{ObjectBounds, WritePlaces, object_ops};
+pub use op_set::{OpSet, UnknownOps};

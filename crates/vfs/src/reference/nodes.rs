@@ -1,0 +1,106 @@
+//! The nodes: how they are made, changed, linked into directories and forgotten.
+//!
+//! A node lives in `nodes` while it has a name and in `orphans` while it is only open. Everything else in the
+//! reference goes through these few functions, so link counts are kept in one place.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    Reference,
+    permission::{MODE_BITS, SETGID},
+};
+use crate::{Node, NodeId, NodeKind};
+
+/// Entries of a directory.
+pub(super) type Entries = BTreeMap<Arc<str>, NodeId>;
+
+impl Reference {
+    /// A node that is known to exist: its identity came out of a directory or an open slot.
+    pub(super) fn get(&self, id: NodeId) -> &Node {
+        self.node(id).expect("names and slots lead to nodes")
+    }
+
+    pub(super) fn get_mut(&mut self, id: NodeId) -> &mut Node {
+        let node = match self.orphans.get_mut(&id) {
+            Some(orphan) => orphan,
+            None => Arc::make_mut(&mut self.nodes).get_mut(&id).expect("names and slots lead to nodes"),
+        };
+        Arc::make_mut(node)
+    }
+
+    fn entries_mut(&mut self, dir: NodeId) -> &mut Entries {
+        match &mut self.get_mut(dir).kind {
+            NodeKind::Dir(entries) => entries,
+            NodeKind::File(_) | NodeKind::Symlink(_) => unreachable!("only directories hold names"),
+        }
+    }
+
+    /// A new node of the caller with one name. A directory with the set-group-id bit hands down its group, and to
+    /// directories the bit too.
+    pub(super) fn add(&mut self, dir: NodeId, name: &str, kind: NodeKind, mode: u32) -> NodeId {
+        let id = NodeId(self.next);
+        self.next += 1;
+        let parent = self.get(dir);
+        let inherits = parent.mode & SETGID != 0;
+        let is_dir = matches!(kind, NodeKind::Dir(_));
+        let node = Node {
+            mode: mode & MODE_BITS | if inherits && is_dir { SETGID } else { 0 },
+            uid: self.config.caller.uid,
+            gid: if inherits { parent.gid } else { self.config.caller.gid },
+            nlink: if is_dir { 2 } else { 0 },
+            xattrs: BTreeMap::new(),
+            kind,
+        };
+        Arc::make_mut(&mut self.nodes).insert(id, Arc::new(node));
+        self.enter(dir, name, id);
+        id
+    }
+
+    /// Puts a name into a directory and counts it; returns the node that the name led to before.
+    pub(super) fn enter(&mut self, dir: NodeId, name: &str, id: NodeId) -> Option<NodeId> {
+        if self.get(id).is_dir() {
+            self.get_mut(dir).nlink += 1;
+        } else {
+            self.get_mut(id).nlink += 1;
+        }
+        self.entries_mut(dir).insert(Arc::from(name), id)
+    }
+
+    /// Takes a name out of a directory and counts it. The node stays; `forget` it unless it gets another name.
+    pub(super) fn leave(&mut self, dir: NodeId, name: &str) -> Option<NodeId> {
+        let id = self.entries_mut(dir).remove(name)?;
+        if self.get(id).is_dir() {
+            self.get_mut(dir).nlink -= 1;
+        } else {
+            self.get_mut(id).nlink -= 1;
+        }
+        Some(id)
+    }
+
+    /// Lets go of a node that lost a name: without names it is gone, or an orphan while it is open.
+    pub(super) fn forget(&mut self, id: NodeId) {
+        if self.get(id).is_dir() {
+            self.get_mut(id).nlink = 0;
+        }
+        if self.get(id).nlink > 0 {
+            return;
+        }
+        let node = Arc::make_mut(&mut self.nodes).remove(&id);
+        if let Some(node) = node
+            && self.open.values().any(|file| file.node == id)
+        {
+            self.orphans.insert(id, node);
+        }
+    }
+
+    /// How many bytes can still be stored.
+    pub(super) fn free(&self) -> u64 {
+        let Some(capacity) = self.config.capacity else { return u64::MAX };
+        let size = |node: &Arc<Node>| match &node.kind {
+            NodeKind::File(bytes) => bytes.len() as u64,
+            NodeKind::Dir(_) | NodeKind::Symlink(_) => 0,
+        };
+        let used: u64 = self.nodes.values().chain(self.orphans.values()).map(size).sum();
+        capacity.saturating_sub(used)
+    }
+}

@@ -1,0 +1,91 @@
+//! Set-up: the programs that tests and bench start and that Rust does not bring along.
+//!
+//! As root they are installed with apt; anyone else is told in one line. A program counts as present when the search
+//! path has it, however it came there.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::process;
+
+/// A program that is needed, and how to get it.
+#[derive(Debug)]
+pub struct Requirement {
+    /// The command that shows that it is there.
+    pub command: &'static str,
+    /// The Debian packages that bring it.
+    pub packages: &'static [&'static str],
+    /// Why it is needed.
+    pub reason: &'static str,
+}
+
+/// Everything that is needed beyond Rust.
+pub const REQUIREMENTS: [Requirement; 2] = [
+    Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
+    Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
+];
+
+/// Installs what is missing, or names it. In CI, what stays missing is an error.
+///
+/// # Errors
+/// When the installation fails, or in CI when something is missing and this is not root.
+pub fn run() -> Result<()> {
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if is_root()? && process::find("apt-get").is_some() {
+        return install(&missing);
+    }
+    let remark = remark(&missing);
+    if process::in_ci() {
+        bail!("{remark}");
+    }
+    println!("{remark}");
+    Ok(())
+}
+
+/// The requirements that the search path does not satisfy.
+pub fn missing() -> Vec<&'static Requirement> {
+    REQUIREMENTS.iter().filter(|requirement| process::find(requirement.command).is_none()).collect()
+}
+
+fn packages(missing: &[&Requirement]) -> Vec<&'static str> {
+    missing.iter().flat_map(|requirement| requirement.packages).copied().collect()
+}
+
+fn remark(missing: &[&Requirement]) -> String {
+    let list: Vec<String> = missing.iter().map(|one| format!("{} ({})", one.command, one.reason)).collect();
+    format!("missing: {}; as root: apt-get install {}", list.join(", "), packages(missing).join(" "))
+}
+
+fn install(missing: &[&Requirement]) -> Result<()> {
+    println!("{}", remark(missing));
+    process::run(apt_get().args(["--quiet", "update"]))?;
+    process::run(apt_get().args(["--quiet", "--yes", "--no-install-recommends", "install"]).args(packages(missing)))
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn is_root() -> Result<bool> {
+    Ok(process::capture(Command::new("id").arg("-u"))?.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remark_is_one_line_with_the_reason_and_the_command() {
+        let all: Vec<&Requirement> = REQUIREMENTS.iter().collect();
+        let remark = remark(&all);
+        assert_eq!(remark.lines().count(), 1);
+        assert!(remark.contains("spin (the peer"), "{remark}");
+        assert!(remark.ends_with("apt-get install spin gcc libc6-dev"), "{remark}");
+    }
+}

@@ -1,0 +1,93 @@
+//! The `shakedown` program as users run it: built for release, started with a command line, its JSON summary read.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::process;
+use crate::workspace::{Metadata, cargo};
+
+/// The built program.
+#[derive(Clone, Debug)]
+pub struct Shakedown {
+    program: PathBuf,
+}
+
+/// The summary of one `shakedown check --json`, as far as tasks need it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Summary {
+    /// Distinct states.
+    pub states: u64,
+    /// Crash states that were judged.
+    pub crash_states: u64,
+    /// What did not hold.
+    pub violations: Vec<Violation>,
+    /// Whether the bounded space was exhausted.
+    pub complete: bool,
+    /// What was sampled, skipped or cut off.
+    pub limits_hit: Vec<Value>,
+    /// Time of the search.
+    pub seconds: f64,
+    /// The largest resident set of the process.
+    pub peak_memory_bytes: u64,
+}
+
+/// One violated property of a summary.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Violation {
+    /// The property's name.
+    pub property: String,
+    /// How much it matters.
+    pub severity: String,
+    /// How often it was seen.
+    pub count: u64,
+    /// Where its trace is.
+    pub trace: Option<String>,
+}
+
+impl Shakedown {
+    /// Builds the release program.
+    ///
+    /// # Errors
+    /// When it does not build.
+    pub fn build(metadata: &Metadata) -> Result<Self> {
+        process::run(cargo().args(["build", "--quiet", "--release", "--package", "shakedown"]))?;
+        Ok(Self { program: metadata.target_directory.join("release/shakedown") })
+    }
+
+    /// A command of the program, to be started by the caller.
+    pub fn command(&self) -> Command {
+        Command::new(&self.program)
+    }
+
+    /// Runs `check` with `--json` and with `out` as the run's folder; finding violations is a result like any other.
+    ///
+    /// # Errors
+    /// When the program refuses (exit code 2), crashes, or writes something else than a summary.
+    pub fn check(&self, arguments: &[&str], out: &Path) -> Result<Summary> {
+        let mut command = self.command();
+        command.arg("check").args(arguments).arg("--json").arg("--out").arg(out);
+        let output = process::output(&mut command)?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            let line = process::command_line(&command);
+            bail!("could not complete {line} ({})\n{}", output.status, process::complaint(&output));
+        }
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("could not read the summary of {}", process::command_line(&command)))
+    }
+}
+
+impl Summary {
+    /// Reads the summary that a run left in its folder.
+    ///
+    /// # Errors
+    /// When there is none or it is not one.
+    pub fn read(out: &Path) -> Result<Self> {
+        let path = out.join("summary.json");
+        let text = std::fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("could not understand {}", path.display()))
+    }
+}
