@@ -26,9 +26,21 @@ impl CheckOptions {
         Limits { states_max: self.crash_states_max, seed: self.seed, only_new }
     }
 
-    /// Under `prefix`, an older prefix was judged when it was the newest one. Without pins nothing that happens later
-    /// makes it worse, so it need not be kept: every write counts as durable once it has been judged.
-    pub(crate) fn forgets_older_prefixes(&self) -> bool {
-        self.crash == CrashMode::Off || (self.crash == CrashMode::Prefix && self.contract == Contract::Mountable)
+    /// Whether the crash states that are possible now may be forgotten, because they have been judged.
+    ///
+    /// Under `flushed` and `prefix`, a crash state that was possible earlier was judged, and explored, when it first
+    /// became possible; the ones that will become possible follow from what a reader sees. Without pins nothing that
+    /// happens later makes an old one worse. So what is durable and what is pending need not be told apart.
+    pub fn forgets_what_was_judged(&self) -> bool {
+        match self.crash {
+            CrashMode::Off => true,
+            CrashMode::Flushed | CrashMode::Prefix => self.contract == Contract::Mountable,
+            CrashMode::Subsets | CrashMode::Torn => false,
+        }
+    }
+
+    /// The mode by which states are told apart.
+    pub(crate) fn remembered(&self) -> CrashMode {
+        if self.forgets_what_was_judged() { CrashMode::Off } else { self.crash }
     }
 }

@@ -98,7 +98,11 @@ fn bring_up<T: Target>(
 ) -> Result<(T::Mounted, Tree), (&'static str, Errno)> {
     findings.extend(target.fsck(disk).map_err(|errno| ("fsck", errno))?);
     let mounted = target.mount(disk).map_err(|errno| ("mount", errno))?;
-    findings.extend(target.invariants(&mounted, disk));
+    for finding in target.invariants(&mounted, disk) {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
     let tree = target.observe(&mounted, disk).map_err(|errno| ("reading the tree", errno))?;
     Ok((mounted, tree))
 }

@@ -150,7 +150,8 @@ pub struct View<'a, T: Target + ?Sized> {
     pub trees: &'a [&'a Tree],
     /// Which op made each of these trees but the first.
     pub returned: &'a [OpIndex],
-    /// Which crash states will be asked for.
+    /// By which crash states this state must be told apart from others; `off` if none of those that are possible now
+    /// will be asked for again.
     pub crash: CrashMode,
 }
 

@@ -1,7 +1,7 @@
 //! When each op started and returned, on the clock of the disk log.
 //!
-//! A crash at position `p` finds the ops with `end <= p` returned and those with `start <= p < end` under way. Several ops
-//! may be under way at once, when a file system serves more than one task.
+//! A crash at position `p` finds the ops with `end <= p` returned and those with `start <= p < end` under way. Several
+//! ops may be under way at once, when a file system serves more than one task.
 
 use crate::{OpIndex, Position};
 

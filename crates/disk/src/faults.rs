@@ -1,8 +1,8 @@
 //! Requests that fail: the n-th read, write or flush returns an error, once.
 //!
 //! What may fail: any read, write, FUA write, discard (these three count as writes) or flush. A failed write or discard
-//! changes nothing, a failed flush makes nothing durable; neither is logged. Armed without any fault, it counts requests,
-//! which tells a caller how many faults there are to try.
+//! changes nothing, a failed flush makes nothing durable; neither is logged. Armed without any fault, it counts
+//! requests, which tells a caller how many faults there are to try.
 
 use std::cell::Cell;
 

@@ -1,9 +1,9 @@
 //! The content of a disk: cheap to clone, to compare and to hash.
 //!
-//! The hash is the sum of one term for each block that is not all zeros, so a write replaces one term and reading
-//! the hash costs nothing. A term hashes the block's number together with its content (if long, with the hash of it): the number must
-//! not be a mere seed, because a short XXH3 only mixes its seed into the input, and then two contents in two
-//! blocks could trade places unnoticed.
+//! The hash is the sum of one term for each block that is not all zeros, so a write replaces one term and reading the
+//! hash costs nothing. A term hashes the block's number together with its content (if long, with the hash of it): the
+//! number must not be a mere seed, because a short XXH3 only mixes its seed into the input, and then two contents in
+//! two blocks could trade places unnoticed.
 
 use xxhash_rust::xxh3::xxh3_128;
 

@@ -35,8 +35,8 @@ pub enum EntryKind {
         /// Whole blocks.
         data: Arc<[u8]>,
     },
-    /// Replace blocks and return when they are durable ("force unit access"). Earlier writes stay pending, but what they
-    /// wrote to the same blocks can no longer be found.
+    /// Replace blocks and return when they are durable ("force unit access"). Earlier writes stay pending, but what
+    /// they wrote to the same blocks can no longer be found.
     Fua {
         /// The first block.
         block: Block,

@@ -1,4 +1,5 @@
-//! The disk as a file system sees it: what reads return, what is logged, what is recorded, and what goes wrong on demand.
+//! The disk as a file system sees it: what reads return, what is logged, what is recorded, and what goes wrong on
+//! demand.
 
 use disk::{
     Block, BlockSize, Corruption, Corruptor, CrashMode, Disk, DiskLog, Entry, EntryIndex, EntryKind, Faults, Geometry,

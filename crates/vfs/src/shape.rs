@@ -1,12 +1,12 @@
 //! The shape of a file system: a code that is equal for trees that differ only in names.
 //!
 //! Files and directories with other names behave the same, so a search need visit one tree of each shape. The code
-//! is the one of Aho, Hopcroft and Ullman for rooted trees: a node's code is made of its children's codes, sorted. To it
-//! come what else decides the future: sizes, attributes, open files, how often the file system as a whole
+//! is the one of Aho, Hopcroft and Ullman for rooted trees: a node's code is made of its children's codes, sorted. To
+//! it come what else decides the future: sizes, attributes, open files, how often the file system as a whole
 //! was synced, remounted or crashed, and the kinds of the last ops (what is pending on disk depends on them).
 //!
 //! ```text
-//! [(0)(4096#2)[(0*2)@0(0*2)@0]]v1:ect     root{ empty file, open file, dir{ two names of one file } }
+//! [(0)(4096#2)[(0*2)@0(0*2)@0]]v1:eu     root{ empty file, open file, dir{ two names of one file } }
 //! ```
 //!
 //! - Two names of one file are not two files: nodes with several names are numbered canonically (`links.rs`).

@@ -98,7 +98,8 @@ fn open_files_versions_and_last_ops_count() {
     assert!(code("sync()\nsync()\nsync()", last).starts_with("[]v2:"));
 }
 
-/// The trees and the shapes that are found after each number of ops, going on from every tree or from one of each shape.
+/// How many trees and which shapes are found after each number of ops, going on from every tree or from one of each
+/// shape.
 fn found(
     bounds: &ObjectBounds,
     options: ShapeOptions,

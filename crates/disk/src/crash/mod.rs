@@ -75,8 +75,8 @@ pub struct Limits {
     pub states_max: usize,
     /// The seed of the sample.
     pub seed: u64,
-    /// Only the states that were not crash states one position earlier. A caller that visits every position
-    /// with it judges each state of the log once for each entry that can bring it about. Where the states of the earlier
+    /// Only the states that were not crash states one position earlier. A caller that visits every position with it
+    /// judges each state of the log once for each entry that can bring it about. Where the states of the earlier
     /// position are too many to be listed, a state that equals one of them by coincidence may come again.
     pub only_new: bool,
 }

@@ -1,11 +1,11 @@
 //! The combinations of pending entries as points of a space.
 //!
 //! Blocks that the same pending entries write form a region, whose content is that of one of its versions or the
-//! durable one. (When writes can be torn, every block is a region.) A point is a vector of digits. Where the entries of a
-//! region write nothing else, one digit picks the version, and versions of equal content share a value: rewriting
-//! one block 20 times gives 21 choices, not 2^20. Where entries overlap in part, each has a digit of its own
-//! that says whether it was taken. The hash of a point's image is a sum over regions, so points are compared
-//! without building images.
+//! durable one. (When writes can be torn, every block is a region.) A point is a vector of digits. Where the entries of
+//! a region write nothing else, one digit picks the version, and versions of equal content share a value: rewriting one
+//! block 20 times gives 21 choices, not 2^20. Where entries overlap in part, each has a digit of its own that says
+//! whether it was taken. The hash of a point's image is a sum over regions, so points are compared without building
+//! images.
 
 use std::collections::BTreeMap;
 

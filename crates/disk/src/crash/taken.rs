@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Block, EntryIndex};
 
-/// The pending entries that reached the medium, oldest first. One whose every block was overwritten by a later taken one
-/// counts as taken: it cannot be told, and it is the simpler story.
+/// The pending entries that reached the medium, oldest first. One whose every block was overwritten by a later taken
+/// one counts as taken: it cannot be told, and it is the simpler story.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Taken(pub Vec<TakenEntry>);

@@ -1,7 +1,7 @@
 //! Crash states by their definition, without any of the crate's own machinery.
 //!
-//! After a prefix of the log every entry is durable or pending. A crash image is found by going through the log in order
-//! and applying, block by block, what is durable and what was chosen of the pending.
+//! After a prefix of the log every entry is durable or pending. A crash image is found by going through the log in
+//! order and applying, block by block, what is durable and what was chosen of the pending.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -48,7 +48,7 @@ pub(super) fn breaches(contract: Contract, chain: &Chain, found: &Tree) -> Vec<B
     let mut search = Search { chain, floors, found, report: Report { contract, chain }, best: None };
     let mut attempt =
         Attempt { reading: Reading::new(), taken: BTreeMap::new(), agenda: Vec::new(), breaches: Vec::new() };
-    search.read(&mut attempt, found.root, chain.base().root, Path::root());
+    search.read(&mut attempt, found.root, chain.base().root, &Path::root());
     search.run(attempt);
     debug_assert!(search.best.is_some(), "{contract} was judged although a weaker contract is broken");
     search.best.unwrap_or_default()
@@ -65,11 +65,11 @@ impl Search<'_> {
             let options = self.options(&attempt, child, &name);
             match (child, options.as_slice()) {
                 (_, []) => attempt.breaches.push(self.name_breach(&attempt, child, &name, path)),
-                (Some(child), [Some(node)]) => self.read(&mut attempt, child, *node, path),
+                (Some(child), [Some(node)]) => self.read(&mut attempt, child, *node, &path),
                 (Some(child), several) => {
                     for node in several.iter().flatten() {
                         let mut attempt = attempt.clone();
-                        self.read(&mut attempt, child, *node, path.clone());
+                        self.read(&mut attempt, child, *node, &path);
                         self.run(attempt);
                     }
                     return;
@@ -110,7 +110,7 @@ impl Search<'_> {
     }
 
     /// Reads a found node as a node of the reference: its attributes and content are judged, its names put down.
-    fn read(&self, attempt: &mut Attempt, found_id: NodeId, node: NodeId, path: Path) {
+    fn read(&self, attempt: &mut Attempt, found_id: NodeId, node: NodeId, path: &Path) {
         if attempt.reading.contains_key(&found_id) {
             return;
         }
@@ -124,7 +124,7 @@ impl Search<'_> {
             let value = thing.value(found);
             let allowed = self.chain.values(&thing, floor);
             if allowed.iter().all(|(known, _)| *known != value) {
-                attempt.breaches.push(self.report.attribute(&thing, floor, &allowed, &value, &path));
+                attempt.breaches.push(self.report.attribute(&thing, floor, &allowed, &value, path));
             }
         }
         match &found.kind {
@@ -134,10 +134,11 @@ impl Search<'_> {
                         (Clause::PinnedSize, _) => self.floors.size(node),
                         (_, offset) => self.floors.byte(node, offset as u64),
                     };
-                    attempt.breaches.push(self.report.content(node, broken, floor, bytes, &path));
+                    attempt.breaches.push(self.report.content(node, broken, floor, bytes, path));
                 }
             }
             NodeKind::Dir(entries) => {
+                let states = self.chain.states(node, self.floors.everything());
                 let known = states.iter().filter_map(|(_, state)| state.entries()).flat_map(BTreeMap::keys);
                 let names: BTreeSet<&Arc<str>> = known.chain(entries.keys()).collect();
                 let all = names.into_iter().rev();

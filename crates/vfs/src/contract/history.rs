@@ -168,7 +168,8 @@ impl History {
             let future = events.iter().map(|event| Arc::new(self.record(event.clone(), slots)));
             past.iter().cloned().chain(future).collect()
         };
-        let orders = if under_way.is_empty() { vec![past.to_vec()] } else { under_way.iter().map(|o| order(o)).collect() };
+        let orders =
+            if under_way.is_empty() { vec![past.to_vec()] } else { under_way.iter().map(|o| order(o)).collect() };
         Crash::new(&self.base, self.forgotten, orders, returned, self.zeros)
     }
 

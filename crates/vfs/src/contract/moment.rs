@@ -127,9 +127,8 @@ impl Comparison<'_> {
             return size_fits || chain.changed_unseen(node);
         }
         let beyond_end = (chain.zeros == Zeros::Allowed).then_some(0);
-        let held = |offset: usize, byte: u8| {
-            contents().any(|bytes| bytes.get(offset).copied().or(beyond_end) == Some(byte))
-        };
+        let held =
+            |offset: usize, byte: u8| contents().any(|bytes| bytes.get(offset).copied().or(beyond_end) == Some(byte));
         found == state || written && found.iter().enumerate().all(|(offset, byte)| held(offset, *byte))
     }
 
@@ -138,7 +137,8 @@ impl Comparison<'_> {
             if self.report.contract == Contract::Prefix { Clause::OneMomentContents } else { Clause::OneMoment };
         let moment = self.report.chain.moment(self.window.at);
         let was = if verb == Verb::Is { "was" } else { "had" };
-        let found = format!("{found}, but at the moment nearest to what was found, after {moment}, it {was} {expected}");
+        let found =
+            format!("{found}, but at the moment nearest to what was found, after {moment}, it {was} {expected}");
         self.report.together(clause, path, verb, found)
     }
 }

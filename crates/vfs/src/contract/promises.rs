@@ -136,7 +136,10 @@ mod tests {
             let same = |other: &Promise| (other.file_system, other.option) == (claim.file_system, claim.option);
             assert!(!PROMISES[..index].iter().any(same), "{claim:?} twice");
             let default = |other: &Promise| other.file_system == claim.file_system && other.option.is_none();
-            assert!(claim.option.is_none() || PROMISES[..index].iter().any(default), "{claim:?} has no default before it");
+            assert!(
+                claim.option.is_none() || PROMISES[..index].iter().any(default),
+                "{claim:?} has no default before it"
+            );
         }
     }
 }

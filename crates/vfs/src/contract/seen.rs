@@ -131,8 +131,8 @@ fn changes(before: &Tree, after: &Tree) -> Vec<Change> {
         let things = names.chain(things::attributes(id, present()));
         if let [Some(before), Some(after)] = states {
             if !std::sync::Arc::ptr_eq(before, after) {
-                let changed = things.filter(|thing| thing.value(before) != thing.value(after));
-                changes.extend(changed.map(Change::Thing));
+                let differing = things.filter(|thing| thing.value(before) != thing.value(after));
+                changes.extend(differing.map(Change::Thing));
             }
         } else {
             changes.push(Change::Existence(id, things.collect()));

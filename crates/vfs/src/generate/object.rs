@@ -1,7 +1,7 @@
 //! The object-based generator: every valid op on every object that exists, and new objects up to the bounds.
 //!
 //! An object is a node, not a name: what changes a file's contents or attributes is proposed once, by the file's
-//! first name, however many names it has; what changes names is proposed for each name. Ops are proposed as root may do them.
+//! first name, however many names it has; what changes names is proposed for each name. Ops are those that root may do.
 //! Left out are ops that change nothing: a rename onto itself, the size or mode that a file already has.
 //!
 //! **Fills.** A write stores the smallest byte value that occurs in no file yet. A file system treats all contents
@@ -51,7 +51,8 @@ pub struct ObjectBounds {
     pub depth_max: usize,
     /// Bytes in a file.
     pub size_max: u64,
-    /// Bytes in a write; sizes and offsets are multiples of it.
+    /// Bytes in a write; sizes and offsets are multiples of it. Direct writes need a multiple of the target's sector
+    /// size, and collapsing and inserting ranges one of its block size, or they fail.
     pub block: NonZeroU64,
     /// Names for new objects; a directory takes the first that is free in it, and those that a symlink says.
     pub names: Vec<Arc<str>>,

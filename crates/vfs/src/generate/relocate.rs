@@ -41,7 +41,8 @@ pub(super) fn link_ops(generator: &mut Generator<'_>, index: usize) {
     }
 }
 
-/// Whether `from` may take the place of `onto`: a directory only that of an empty one, anything else only that of something else.
+/// Whether `from` may take the place of `onto`: a directory only that of an empty directory, anything else only that of
+/// what is no directory.
 fn replaces(generator: &Generator<'_>, from: &Named<'_>, onto: &Named<'_>) -> bool {
     match (from.node.entries(), onto.node.entries()) {
         (None, None) => true,

@@ -5,7 +5,7 @@ use super::{
     permission::{Access, Wanted},
     resolve::{Last, Place},
 };
-use crate::{Errno, NodeId, Outcome, Path, Rename, Value};
+use crate::{Errno, Node, NodeId, Outcome, Path, Rename, Value};
 
 impl Reference {
     pub(super) fn rename(&mut self, from: &Path, to: &Path, how: Rename) -> Outcome {
@@ -94,7 +94,7 @@ impl Reference {
             self.may(moved, Access::WRITE)?;
         }
         let full = |dir| self.get(dir).nlink >= self.config.link_max;
-        let target_is_dir = target.is_some_and(|target| target.is_dir());
+        let target_is_dir = target.is_some_and(Node::is_dir);
         let gains = source.is_dir() && !target_is_dir;
         let loses = how == Rename::Exchange && !source.is_dir() && target_is_dir;
         if gains && full(to.dir()) || loses && full(from.dir()) {

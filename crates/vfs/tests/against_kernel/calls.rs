@@ -18,7 +18,9 @@ use std::{
 };
 
 use libc::{c_int, c_long, off_t};
-use vfs::{Credentials, Data, Errno, Fallocate, Fd, File, Op, OpenFlags, Outcome, Path, Rename, Value, WriteAt, WriteVia};
+use vfs::{
+    Credentials, Data, Errno, Fallocate, Fd, File, Op, OpenFlags, Outcome, Path, Rename, Value, WriteAt, WriteVia,
+};
 
 /// Direct transfers and mappings need aligned memory and offsets.
 const PAGE: usize = 4096;
@@ -113,12 +115,7 @@ impl Kernel {
         self.slots.get(&fd).map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    fn on(
-        &self,
-        file: &File,
-        flags: OpenFlags,
-        work: impl FnOnce(RawFd) -> io::Result<Value>,
-    ) -> io::Result<Value> {
+    fn on(&self, file: &File, flags: OpenFlags, work: impl FnOnce(RawFd) -> io::Result<Value>) -> io::Result<Value> {
         match file {
             File::Fd(fd) => work(self.slot(*fd)),
             File::Path(path) => work(open(path, flags, 0)?.as_raw_fd()),

@@ -13,10 +13,13 @@ pub fn skips<'a>(ground: &Ground, mut ops: impl Iterator<Item = &'a Op>) -> bool
     })
 }
 
+/// What the kernel gave, and what the reference did.
+type Both<'a, T> = (&'a T, &'a T);
+
 /// A difference that is legal.
 struct Legal {
     reason: &'static str,
-    applies: fn(&Step, (&Outcome, &Outcome), (&Tree, &Tree)) -> bool,
+    applies: fn(&Step, Both<Outcome>, Both<Tree>) -> bool,
 }
 
 const LEGAL: [Legal; 2] = [
@@ -38,7 +41,7 @@ const LEGAL: [Legal; 2] = [
 ];
 
 /// Whether all differences are in these aspects; in modes only set-id bits may be missing.
-fn differ_only_in((found, expected): (&Tree, &Tree), aspects: &[Aspect]) -> bool {
+fn differ_only_in((found, expected): Both<Tree>, aspects: &[Aspect]) -> bool {
     diff(found, expected).0.iter().all(|difference| {
         let mode = |tree: &Tree| Some(tree.node(tree.lookup(&difference.path)?)?.mode | 0o6000);
         aspects.contains(&difference.aspect) && mode(found) == mode(expected)
@@ -46,6 +49,6 @@ fn differ_only_in((found, expected): (&Tree, &Tree), aspects: &[Aspect]) -> bool
 }
 
 /// Why a difference is legal, if it is.
-pub fn reason(step: &Step, outcomes: (&Outcome, &Outcome), trees: (&Tree, &Tree)) -> Option<&'static str> {
+pub fn reason(step: &Step, outcomes: Both<Outcome>, trees: Both<Tree>) -> Option<&'static str> {
     LEGAL.iter().find(|legal| (legal.applies)(step, outcomes, trees)).map(|legal| legal.reason)
 }

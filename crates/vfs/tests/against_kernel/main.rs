@@ -19,7 +19,7 @@ use reference::{
 use vfs::{Config, Credentials, Reference, diff};
 
 /// How many random sequences, and how long each is.
-const SEQUENCES: u64 = 100;
+const SEQUENCES: u64 = 60;
 const STEPS: usize = 60;
 
 #[test]

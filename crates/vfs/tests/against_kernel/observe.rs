@@ -21,11 +21,7 @@ pub fn observe() -> io::Result<Tree> {
     Ok(Tree { root, nodes: Arc::new(nodes) })
 }
 
-fn visit(
-    path: &Path,
-    seen: &mut BTreeMap<u64, NodeId>,
-    nodes: &mut BTreeMap<NodeId, Arc<Node>>,
-) -> io::Result<NodeId> {
+fn visit(path: &Path, seen: &mut BTreeMap<u64, NodeId>, nodes: &mut BTreeMap<NodeId, Arc<Node>>) -> io::Result<NodeId> {
     let metadata = fs::symlink_metadata(path)?;
     if let Some(id) = seen.get(&metadata.ino()) {
         return Ok(*id);
@@ -60,9 +56,7 @@ fn visit(
 fn xattrs(path: &Path) -> io::Result<BTreeMap<Arc<str>, Arc<[u8]>>> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the string outlives the call and the buffer has that length.
-    let names = filled(|buffer| unsafe {
-        libc::llistxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len())
-    })?;
+    let names = filled(|buffer| unsafe { libc::llistxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) })?;
     let mut xattrs = BTreeMap::new();
     for name in names.split_inclusive(|byte| *byte == 0) {
         // SAFETY: the name ends with its zero byte, the string outlives the call, and the buffer has that length.

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use vfs::{File, Node, NodeId, NodeKind, Op, Path, Tree, Value, contract::{Contract, Event}};
+use vfs::{
+    File, Node, NodeId, NodeKind, Op, Path, Tree, Value,
+    contract::{Contract, Event},
+};
 
 type Name = (NodeId, String);
 
@@ -180,7 +183,9 @@ impl Brute {
     /// The sizes between those before and after the op that made a moment, if it was a write to this file.
     fn sizes_on_the_way(&self, node: NodeId, moment: usize) -> Vec<usize> {
         let written = match &self.events[moment - 1] {
-            Event { op: Op::Write { file: File::Path(path), .. }, outcome: Ok(Value::Count(_)), after } => after.lookup(path),
+            Event { op: Op::Write { file: File::Path(path), .. }, outcome: Ok(Value::Count(_)), after } => {
+                after.lookup(path)
+            }
             _ => None,
         };
         let size = |moment: usize| self.trees[moment].node(node).and_then(|node| content(node)).map_or(0, |c| c.len());
@@ -199,14 +204,19 @@ impl Brute {
 
     /// The moment whose value something has if these ops are seen, unless a later change of it is seen without an
     /// earlier one.
-    fn seen_at(&self, start: usize, seen: &dyn Fn(usize) -> bool, changed: &dyn Fn(&Tree, &Tree) -> bool) -> Option<usize> {
-        let changes: Vec<usize> =
+    fn seen_at(
+        &self,
+        start: usize,
+        seen: &dyn Fn(usize) -> bool,
+        changed: &dyn Fn(&Tree, &Tree) -> bool,
+    ) -> Option<usize> {
+        let moments: Vec<usize> =
             (start + 1..self.trees.len()).filter(|at| changed(&self.trees[at - 1], &self.trees[*at])).collect();
-        let count = changes.iter().take_while(|at| seen(**at)).count();
-        if changes[count..].iter().any(|at| seen(*at)) {
+        let count = moments.iter().take_while(|at| seen(**at)).count();
+        if moments[count..].iter().any(|at| seen(*at)) {
             return None;
         }
-        Some(if count == 0 { start } else { changes[count - 1] })
+        Some(if count == 0 { start } else { moments[count - 1] })
     }
 
     fn set_allows(&self, floors: &Floors, seen: &dyn Fn(usize) -> bool, found: &Tree) -> bool {
@@ -214,7 +224,8 @@ impl Brute {
         let mut chosen = Names::new();
         for name in &self.names {
             let changed = |before: &Tree, after: &Tree| {
-                names_of(before).get(name) != names_of(after).get(name) || exists(before, name.0) != exists(after, name.0)
+                names_of(before).get(name) != names_of(after).get(name)
+                    || exists(before, name.0) != exists(after, name.0)
             };
             let Some(at) = self.seen_at(floors.everything, seen, &changed) else { return false };
             let value = names_of(&self.trees[at]).get(name).copied();
@@ -232,13 +243,15 @@ impl Brute {
         }
         let Some(reading) = self.read(found, &chosen) else { return false };
         let in_found = |name: &&Name| reading.iter().any(|(node, _)| *node == name.0);
-        self.names.iter().filter(in_found).all(|name| {
-            self.child_values(name, Self::name_floor(floors, name)).contains(&chosen.get(name).copied())
-        }) && reading.iter().all(|(node, state)| {
-            ATTRIBUTES.iter().all(|which| attributes[&(*node, *which)] == Some(attribute(state, *which)))
-                && self.attributes_allowed(floors, *node, state)
-                && self.content_allowed(floors, *node, state)
-        })
+        self.names
+            .iter()
+            .filter(in_found)
+            .all(|name| self.child_values(name, Self::name_floor(floors, name)).contains(&chosen.get(name).copied()))
+            && reading.iter().all(|(node, state)| {
+                ATTRIBUTES.iter().all(|which| attributes[&(*node, *which)] == Some(attribute(state, *which)))
+                    && self.attributes_allowed(floors, *node, state)
+                    && self.content_allowed(floors, *node, state)
+            })
     }
 
     fn moment_allows(&self, contract: Contract, found: &Tree) -> bool {
@@ -267,17 +280,11 @@ impl Brute {
     }
 
     /// Whether a content is that of a moment, or that of the write that may be present in part.
-    fn content_at(
-        &self,
-        contract: Contract,
-        node: NodeId,
-        moment: usize,
-        write: Option<usize>,
-        found: &Node,
-    ) -> bool {
+    fn content_at(&self, contract: Contract, node: NodeId, moment: usize, write: Option<usize>, found: &Node) -> bool {
         let Some(found) = content(found) else { return true };
         let at = |moment: usize| self.trees[moment].node(node).and_then(|node| content(node));
-        let exact = |then: Vec<u8>| if contract == Contract::Prefix { found == then } else { found.len() == then.len() };
+        let exact =
+            |then: Vec<u8>| if contract == Contract::Prefix { found == then } else { found.len() == then.len() };
         let in_part = |to: usize| {
             let mut sizes: BTreeSet<usize> = self.sizes_on_the_way(node, to).into_iter().collect();
             let written = matches!(&self.events[to - 1].op, Op::Write { file: File::Path(path), .. }
@@ -309,8 +316,11 @@ impl Brute {
             if kind(found.node(id)?) != kind(state) {
                 return None;
             }
-            let here: BTreeMap<&str, NodeId> =
-                names.iter().filter(|((dir, _), _)| *dir == node).map(|((_, name), child)| (name.as_str(), *child)).collect();
+            let here: BTreeMap<&str, NodeId> = names
+                .iter()
+                .filter(|((dir, _), _)| *dir == node)
+                .map(|((_, name), child)| (name.as_str(), *child))
+                .collect();
             let entries = found.node(id)?.entries();
             if entries.is_some_and(|entries| !entries.keys().map(|name| &**name).eq(here.keys().copied())) {
                 return None;

@@ -43,6 +43,7 @@ fn mountable() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn synced() {
     judge_all(&[
         Case {
@@ -228,10 +229,7 @@ fn fsynced_files() {
             base: r#"create("/f"); create("/g")"#,
             ops: r#"write("/f", offset=0, len=4, fill=1); write("/g", offset=0, len=4, fill=2); fsync("/f"); unlink("/f")"#,
             contract: Fsynced,
-            allowed: &[
-                r#"create("/g")"#,
-                r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g")"#,
-            ],
+            allowed: &[r#"create("/g")"#, r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g")"#],
             refused: &[(r#"create("/f"); create("/g")"#, "pinned-size")],
             ..CASE
         },
@@ -328,10 +326,7 @@ fn fsynced_data_and_ranges() {
             ops: r#"chmod("/f", mode=0644); write("/f", offset=4, len=4, fill=2); open("/f", O_RDWR|O_DSYNC, fd=1); write(fd=1, offset=0, len=4, fill=1)"#,
             contract: Fsynced,
             allowed: &[r#"create("/f", mode=0600); write("/f", offset=0, len=4, fill=1); truncate("/f", size=8)"#],
-            refused: &[(
-                r#"create("/f", mode=0600); write("/f", offset=4, len=4, fill=2)"#,
-                "pinned-content",
-            )],
+            refused: &[(r#"create("/f", mode=0600); write("/f", offset=4, len=4, fill=2)"#, "pinned-content")],
             ..CASE
         },
         Case {

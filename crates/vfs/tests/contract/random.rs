@@ -7,7 +7,7 @@ use vfs::{
     contract::{Event, History},
 };
 
-/// SplitMix64: the same numbers on every machine.
+/// `SplitMix64`: the same numbers on every machine.
 pub struct Random(pub u64);
 
 impl Random {
@@ -28,6 +28,9 @@ impl Random {
 }
 
 const PATHS: [&str; 5] = ["/a", "/b", "/d", "/d/a", "/"];
+
+/// A file of every base that no op names.
+pub const UNTOUCHED: &str = "/z";
 
 pub fn op(random: &mut Random) -> Op {
     let mut path = || Path::new(PATHS[random.below(PATHS.len())]).unwrap();
@@ -68,13 +71,15 @@ pub struct Scene {
 impl Scene {
     pub fn new(random: &mut Random, ops_max: usize) -> Self {
         let mut reference = Reference::new();
+        let untouched = Op::Create { path: Path::new(UNTOUCHED).unwrap(), mode: 0o644 };
+        assert!(reference.apply(&untouched).is_ok());
         let mut event = |random: &mut Random| {
             let op = op(random);
             let outcome = reference.apply(&op);
             Event { op, outcome, after: reference.tree() }
         };
         let mut returned: Vec<Event> = Vec::new();
-        let (before, after) = (4 + random.below(8), 1 + random.below(ops_max));
+        let (before, after) = (4 + random.below(8), (2 + random.below(ops_max)).min(ops_max));
         let base = (0..before).map(|_| event(random)).last().map(|event| event.after).unwrap();
         while returned.len() < after {
             let event = event(random);
@@ -186,7 +191,7 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Random) -
                 if dir && known {
                     return false;
                 }
-                *links.entry(*child).or_insert(if dir { 1 } else { 0 }) += 1;
+                *links.entry(*child).or_insert(u32::from(dir)) += 1;
                 *links.get_mut(&id).unwrap() += u32::from(dir);
                 true
             });
@@ -199,7 +204,9 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Random) -
     for (id, mut node) in kept {
         node.nlink = links[&id] + u32::from(random.one_in(200));
         if let NodeKind::Dir(entries) = &mut node.kind {
-            entries.values_mut().for_each(|child| *child = renamed(*child));
+            for child in entries.values_mut() {
+                *child = renamed(*child);
+            }
         }
         tree.insert(renamed(id), Arc::new(node));
     }

@@ -45,44 +45,44 @@ pub fn create_mode(text: &str, mode: u32) -> Op {
     Op::Create { path: path(text), mode }
 }
 
-pub fn read(file: impl IntoFile, offset: u64, len: u64) -> Op {
-    Op::Read { file: file.file(), offset, len }
+pub fn read(target: impl IntoFile, offset: u64, len: u64) -> Op {
+    Op::Read { file: target.file(), offset, len }
 }
 
-fn write_via(file: impl IntoFile, at: WriteAt, len: u64, fill: u8, via: WriteVia) -> Op {
-    Op::Write { file: file.file(), at, data: Data { len, fill }, via }
+fn write_via(target: impl IntoFile, at: WriteAt, len: u64, fill: u8, via: WriteVia) -> Op {
+    Op::Write { file: target.file(), at, data: Data { len, fill }, via }
 }
 
-pub fn write(file: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::Offset(offset), len, fill, WriteVia::Buffered)
+pub fn write(target: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::Offset(offset), len, fill, WriteVia::Buffered)
 }
 
-pub fn append(file: impl IntoFile, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::End, len, fill, WriteVia::Buffered)
+pub fn append(target: impl IntoFile, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::End, len, fill, WriteVia::Buffered)
 }
 
-pub fn write_mapped(file: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::Offset(offset), len, fill, WriteVia::Mmap)
+pub fn write_mapped(target: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::Offset(offset), len, fill, WriteVia::Mmap)
 }
 
-pub fn append_mapped(file: impl IntoFile, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::End, len, fill, WriteVia::Mmap)
+pub fn append_mapped(target: impl IntoFile, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::End, len, fill, WriteVia::Mmap)
 }
 
-pub fn write_direct(file: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::Offset(offset), len, fill, WriteVia::Direct)
+pub fn write_direct(target: impl IntoFile, offset: u64, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::Offset(offset), len, fill, WriteVia::Direct)
 }
 
-pub fn append_direct(file: impl IntoFile, len: u64, fill: u8) -> Op {
-    write_via(file, WriteAt::End, len, fill, WriteVia::Direct)
+pub fn append_direct(target: impl IntoFile, len: u64, fill: u8) -> Op {
+    write_via(target, WriteAt::End, len, fill, WriteVia::Direct)
 }
 
-pub fn truncate(file: impl IntoFile, size: u64) -> Op {
-    Op::Truncate { file: file.file(), size }
+pub fn truncate(target: impl IntoFile, size: u64) -> Op {
+    Op::Truncate { file: target.file(), size }
 }
 
-pub fn fallocate(file: impl IntoFile, how: Fallocate, offset: u64, len: u64) -> Op {
-    Op::Fallocate { file: file.file(), how, offset, len }
+pub fn fallocate(target: impl IntoFile, how: Fallocate, offset: u64, len: u64) -> Op {
+    Op::Fallocate { file: target.file(), how, offset, len }
 }
 
 pub fn mkdir(text: &str) -> Op {
@@ -137,25 +137,27 @@ pub fn removexattr(text: &str, name: &str) -> Op {
     Op::Removexattr { path: path(text), name: name.into() }
 }
 
-pub fn fsync(file: impl IntoFile) -> Op {
-    Op::Fsync { file: file.file() }
+pub fn fsync(target: impl IntoFile) -> Op {
+    Op::Fsync { file: target.file() }
 }
 
-pub fn fdatasync(file: impl IntoFile) -> Op {
-    Op::Fdatasync { file: file.file() }
+pub fn fdatasync(target: impl IntoFile) -> Op {
+    Op::Fdatasync { file: target.file() }
 }
 
-pub fn msync(file: impl IntoFile, offset: u64, len: u64) -> Op {
-    Op::Msync { file: file.file(), offset, len }
+pub fn msync(target: impl IntoFile, offset: u64, len: u64) -> Op {
+    Op::Msync { file: target.file(), offset, len }
 }
 
 pub const DONE: Outcome = Ok(Value::Done);
 
+#[expect(clippy::unnecessary_wraps, reason = "it stands for an outcome")]
 pub fn count(bytes: u64) -> Outcome {
     Ok(Value::Count(bytes))
 }
 
 /// Bytes that were read, as runs of (length, fill).
+#[expect(clippy::unnecessary_wraps, reason = "it stands for an outcome")]
 pub fn bytes(runs: &[(usize, u8)]) -> Outcome {
     Ok(Value::Bytes(runs.iter().flat_map(|&(len, fill)| vec![fill; len]).collect()))
 }

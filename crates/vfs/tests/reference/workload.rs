@@ -4,7 +4,7 @@ use vfs::{Credentials, Data, Fallocate, Fd, File, Op, OpenFlags, Path, Rename, W
 
 use super::notation::{chmod, create_mode, mkdir_mode, open, stranger, user, write};
 
-/// A small deterministic source of choices (the SplitMix64 sequence).
+/// A small deterministic source of choices (the sequence of `SplitMix64`).
 pub struct Choices(pub u64);
 
 impl Choices {
@@ -50,8 +50,7 @@ pub struct Allowed {
 /// Everything.
 pub const ANYTHING: Allowed = Allowed { fallocate: Fallocate::ALL, unaligned_direct: true, users: true };
 
-const MODES: [u32; 12] =
-    [0o644, 0o755, 0o777, 0o600, 0o000, 0o4777, 0o2777, 0o6777, 0o2767, 0o1777, 0o3777, 0o4755];
+const MODES: [u32; 12] = [0o644, 0o755, 0o777, 0o600, 0o000, 0o4777, 0o2777, 0o6777, 0o2767, 0o1777, 0o3777, 0o4755];
 const OFFSETS: [u64; 8] = [0, 0, 1, 511, 512, 4096, 5000, 8192];
 const LENGTHS: [u64; 7] = [0, 1, 100, 512, 4096, 6000, 8192];
 const TARGETS: [&str; 13] =
@@ -138,12 +137,23 @@ fn any_write(choices: &mut Choices, allowed: Allowed) -> Op {
         (at, len) = (WriteAt::Offset(choices.pick(&[0, 512, 4096])), choices.pick(&[512, 4096]));
         file = File::Path(path(choices));
     }
-    let fill = choices.pick(&[1, 2, 3, 255]);
-    Op::Write { file, at, data: Data { len, fill }, via }
+    let data = Data { len, fill: choices.pick(&[1, 2, 3, 255]) };
+    Op::Write { file, at, data, via }
 }
 
 fn xattr_name(choices: &mut Choices) -> &'static str {
-    choices.pick(&["user.a", "user.a", "user.b", "trusted.a", "security.a", "user.", "nothing", "other.a", "", "system.x"])
+    choices.pick(&[
+        "user.a",
+        "user.a",
+        "user.b",
+        "trusted.a",
+        "security.a",
+        "user.",
+        "nothing",
+        "other.a",
+        "",
+        "system.x",
+    ])
 }
 
 fn op(choices: &mut Choices, allowed: Allowed) -> Op {

@@ -14,13 +14,27 @@ pub fn cases() -> Vec<Case> {
             .leaves("/\n  f  0 bytes  mode 0600 nlink 1\n  l -> f\n"),
         case("chmod of nothing", [], chmod("/f", 0), fails(ENOENT)),
         case("chmod is the owner's", [create_mode("/f", 0o666)], chmod("/f", 0o777), fails(EPERM)).by(user()),
-        case("chmod by the owner", own(0o644), chmod("/f", 0o4700), DONE).by(user())
+        case("chmod by the owner", own(0o644), chmod("/f", 0o4700), DONE)
+            .by(user())
             .leaves("/\n  f  0 bytes  mode 4700 nlink 1 uid 1000 gid 1000\n"),
-        case("chmod by the owner keeps set-group-id of a group of his", [own(0o644), vec![chown("/f", None, 2000)]].concat(),
-            chmod("/f", 0o2755), DONE).by(user()).leaves("/\n  f  0 bytes  mode 2755 nlink 1 uid 1000 gid 2000\n"),
-        case("and loses it with a foreign group", [own(0o644), vec![chown("/f", None, 3000)]].concat(),
-            chmod("/f", 0o2755), DONE).by(user()).leaves("/\n  f  0 bytes  mode 0755 nlink 1 uid 1000 gid 3000\n"),
-        case("on directories too", [mkdir("/d"), chown("/d", 1000, 3000)], chmod("/d", 0o2755), DONE).by(user())
+        case(
+            "chmod by the owner keeps set-group-id of a group of his",
+            [own(0o644), vec![chown("/f", None, 2000)]].concat(),
+            chmod("/f", 0o2755),
+            DONE,
+        )
+        .by(user())
+        .leaves("/\n  f  0 bytes  mode 2755 nlink 1 uid 1000 gid 2000\n"),
+        case(
+            "and loses it with a foreign group",
+            [own(0o644), vec![chown("/f", None, 3000)]].concat(),
+            chmod("/f", 0o2755),
+            DONE,
+        )
+        .by(user())
+        .leaves("/\n  f  0 bytes  mode 0755 nlink 1 uid 1000 gid 3000\n"),
+        case("on directories too", [mkdir("/d"), chown("/d", 1000, 3000)], chmod("/d", 0o2755), DONE)
+            .by(user())
             .leaves("/\n  d/  uid 1000 gid 3000\n"),
         case("root keeps it with any group", [create("/f"), chown("/f", None, 3000)], chmod("/f", 0o2755), DONE)
             .leaves("/\n  f  0 bytes  mode 2755 nlink 1 gid 3000\n"),

@@ -61,8 +61,13 @@ fn writing() -> Vec<Case> {
         case("a write through a symlink", [create("/f"), symlink("f", "/l")], write("/l", 0, 1, 2), count(1))
             .leaves("/\n  f  1 bytes: 1 x 02  mode 0644 nlink 1\n  l -> f\n"),
         case("a write without permission", file(RDONLY), write("/f", 0, 1, 2), fails(EACCES)).by(user()),
-        case("a slot keeps its permission", [create_mode("/f", 0o666), open("/f", RDWR, 1), chmod("/f", 0)],
-            write(1, 0, 1, 2), count(1)).by(user()),
+        case(
+            "a slot keeps its permission",
+            [create_mode("/f", 0o666), open("/f", RDWR, 1), chmod("/f", 0)],
+            write(1, 0, 1, 2),
+            count(1),
+        )
+        .by(user()),
     ]
 }
 
@@ -82,7 +87,12 @@ fn mapped() -> Vec<Case> {
         case("a shared mapping needs writing", file(RDONLY), write_mapped(1, 0, 1, 2), fails(EACCES)),
         case("a store to a directory", [mkdir("/d")], write_mapped("/d", 0, 1, 2), fails(EISDIR)),
         case("a store through an empty slot", [], write_mapped(1, 0, 1, 2), fails(EBADF)),
-        case("a mapping beyond all files", file(RDWR), write_mapped(1, (NEGATIVE - 1) & !0xfff, 8192, 2), fails(EOVERFLOW)),
+        case(
+            "a mapping beyond all files",
+            file(RDWR),
+            write_mapped(1, (NEGATIVE - 1) & !0xfff, 8192, 2),
+            fails(EOVERFLOW),
+        ),
         case("a sync of a mapped range", file(RDONLY), msync(1, 5, 100), DONE),
         case("a sync of nothing", file(RDONLY), msync(1, 0, 0), fails(EINVAL)),
         case("a sync needs reading", file(WRONLY), msync(1, 0, 1), fails(EACCES)),
@@ -102,10 +112,16 @@ fn direct() -> Vec<Case> {
         case("an even end", sectors(), append_direct("/f", 512, 2), count(512)),
         case("a direct write of nothing", sectors(), write_direct("/f", 1, 0, 2), count(0)),
         case("a direct write through a slot for reading", file(RDONLY), write_direct(1, 1, 1, 2), fails(EBADF)),
-        case("a slot can be direct by itself", [create("/f"), open("/f", RDWR | OpenFlags::DIRECT, 1)],
-            write_direct(1, 0, 512, 2), count(512))
-            .then(write(1, 3, 5, 2), fails(EINVAL)).then(read(1, 0, 512), bytes(&[(512, 2)]))
-            .then(read(1, 1, 100), fails(EINVAL)).then(read(1, 600, 100), bytes(&[])),
+        case(
+            "a slot can be direct by itself",
+            [create("/f"), open("/f", RDWR | OpenFlags::DIRECT, 1)],
+            write_direct(1, 0, 512, 2),
+            count(512),
+        )
+        .then(write(1, 3, 5, 2), fails(EINVAL))
+        .then(read(1, 0, 512), bytes(&[(512, 2)]))
+        .then(read(1, 1, 100), fails(EINVAL))
+        .then(read(1, 600, 100), bytes(&[])),
     ]
 }
 
@@ -115,7 +131,8 @@ fn sizes() -> Vec<Case> {
         case("truncate extends with zeros", file(RDWR), truncate(1, 12), DONE)
             .then(read(1, 0, 99), bytes(&[(10, 1), (2, 0)])),
         case("what was cut does not come back", file(RDWR), truncate(1, 3), DONE)
-            .then(truncate(1, 5), DONE).then(read(1, 0, 99), bytes(&[(3, 1), (2, 0)])),
+            .then(truncate(1, 5), DONE)
+            .then(read(1, 0, 99), bytes(&[(3, 1), (2, 0)])),
         case("a slot for reading cannot truncate", file(RDONLY), truncate(1, 0), fails(EINVAL)),
         case("nor can a directory's", [open("/", RDONLY, 1)], truncate(1, 0), fails(EINVAL)),
         case("nor an empty one", [], truncate(1, 0), fails(EBADF)),
@@ -185,11 +202,17 @@ fn limits() -> Vec<Case> {
         case("allocate beyond", file(RDWR), fallocate(1, Allocate, 10, 7), fails(EFBIG)).with(small),
         case("a hole beyond", file(RDWR), fallocate(1, PunchHole, 10, 7), fails(EFBIG)).with(small),
         case("a mapping beyond", file(RDWR), write_mapped(1, 10, 7, 2), fails(EOVERFLOW)).with(small),
-        case("an append to a full file", file(RDWR), append(1, 6, 2), count(6)).then(append(1, 1, 2), fails(EFBIG)).with(small),
+        case("an append to a full file", file(RDWR), append(1, 6, 2), count(6))
+            .then(append(1, 1, 2), fails(EFBIG))
+            .with(small),
         case("insert beyond", file(RDWR), fallocate(1, InsertRange, 4, 8), fails(EFBIG))
             .with(|config| (config.file_size_max, config.block_size) = (16, 4)),
-        case("a write that fits in part", file(RDWR), append(1, 9, 2), count(6)).then(append(1, 1, 2), fails(ENOSPC)).with(full),
-        case("a full disk takes overwrites", file(RDWR), append(1, 6, 2), count(6)).then(write(1, 0, 16, 3), count(16)).with(full),
+        case("a write that fits in part", file(RDWR), append(1, 9, 2), count(6))
+            .then(append(1, 1, 2), fails(ENOSPC))
+            .with(full),
+        case("a full disk takes overwrites", file(RDWR), append(1, 6, 2), count(6))
+            .then(write(1, 0, 16, 3), count(16))
+            .with(full),
         case("a write after a hole that does not fit", file(RDWR), write(1, 20, 1, 2), fails(ENOSPC)).with(full),
         case("truncate beyond the capacity", file(RDWR), truncate(1, 17), fails(ENOSPC)).with(full),
         case("a mapping beyond the capacity", file(RDWR), write_mapped(1, 10, 7, 2), fails(ENOSPC)).with(full),
@@ -205,13 +228,28 @@ fn set_id() -> Vec<Case> {
         case("a user's write clears set-id bits", program(), write("/f", 0, 1, 1), count(1)).by(user()).leaves(cleared),
         case("root's write does not", program(), write("/f", 0, 1, 1), count(1)).leaves(kept),
         case("a write of nothing does not", program(), write("/f", 0, 0, 1), count(0)).by(user()).leaves(kept),
-        case("a user's truncate does, even to the same size", program(), truncate("/f", 10), DONE).by(user()).leaves(cleared),
+        case("a user's truncate does, even to the same size", program(), truncate("/f", 10), DONE)
+            .by(user())
+            .leaves(cleared),
         case("a store does not", program(), write_mapped("/f", 0, 1, 1), count(1)).by(user()).leaves(kept),
-        case("unless it extends the file", program(), write_mapped("/f", 10, 1, 1), count(1)).by(user())
+        case("unless it extends the file", program(), write_mapped("/f", 10, 1, 1), count(1))
+            .by(user())
             .leaves("/\n  f  11 bytes: 11 x 01  mode 0777 nlink 1\n"),
-        case("set-group-id without execution stays with the group", [create("/f"), chown("/f", None, 2000), chmod("/f", 0o6666)],
-            write("/f", 0, 1, 1), count(1)).by(user()).leaves("/\n  f  1 bytes: 1 x 01  mode 2666 nlink 1 gid 2000\n"),
-        case("but not with strangers", [create("/f"), chown("/f", None, 3000), chmod("/f", 0o6666)],
-            write("/f", 0, 1, 1), count(1)).by(user()).leaves("/\n  f  1 bytes: 1 x 01  mode 0666 nlink 1 gid 3000\n"),
+        case(
+            "set-group-id without execution stays with the group",
+            [create("/f"), chown("/f", None, 2000), chmod("/f", 0o6666)],
+            write("/f", 0, 1, 1),
+            count(1),
+        )
+        .by(user())
+        .leaves("/\n  f  1 bytes: 1 x 01  mode 2666 nlink 1 gid 2000\n"),
+        case(
+            "but not with strangers",
+            [create("/f"), chown("/f", None, 3000), chmod("/f", 0o6666)],
+            write("/f", 0, 1, 1),
+            count(1),
+        )
+        .by(user())
+        .leaves("/\n  f  1 bytes: 1 x 01  mode 0666 nlink 1 gid 3000\n"),
     ]
 }

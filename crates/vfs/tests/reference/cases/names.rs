@@ -1,8 +1,6 @@
 //! Names: `mkdir`, `rmdir`, `unlink`, `link`, `symlink`, `rename`, link counts, sticky directories.
 
-use vfs::Errno::{
-    EACCES, EBUSY, EEXIST, EINVAL, EISDIR, EMLINK, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EPERM,
-};
+use vfs::Errno::{EACCES, EBUSY, EEXIST, EINVAL, EISDIR, EMLINK, ENAMETOOLONG, ENOENT, ENOTDIR, ENOTEMPTY, EPERM};
 
 use super::{Case, case};
 use crate::reference::notation::*;
@@ -23,9 +21,14 @@ fn making() -> Vec<Case> {
         case("mkdir of ..", [mkdir("/d")], mkdir("/d/.."), fails(EEXIST)),
         case("mkdir keeps the sticky bit only", [], mkdir_mode("/d", 0o7777), DONE).leaves("/\n  d/  mode 1777\n"),
         case("mkdir obeys the umask", [], mkdir_mode("/d", 0o1777), DONE).umask(0o027).leaves("/\n  d/  mode 1750\n"),
-        case("a set-group-id directory hands down group and bit",
-            [mkdir("/d"), chown("/d", None, 2000), chmod("/d", 0o2777)], mkdir("/d/e"), DONE).by(user())
-            .leaves("/\n  d/  mode 2777 gid 2000\n    e/  mode 2755 uid 1000 gid 2000\n"),
+        case(
+            "a set-group-id directory hands down group and bit",
+            [mkdir("/d"), chown("/d", None, 2000), chmod("/d", 0o2777)],
+            mkdir("/d/e"),
+            DONE,
+        )
+        .by(user())
+        .leaves("/\n  d/  mode 2777 gid 2000\n    e/  mode 2755 uid 1000 gid 2000\n"),
         case("symlink over a file", [create("/f")], symlink("t", "/f"), fails(EEXIST)),
         case("symlink over a dangling symlink", [symlink("t", "/l")], symlink("u", "/l"), fails(EEXIST)),
         case("symlink with a slash", [], symlink("t", "/l/"), fails(ENOENT)),
@@ -34,9 +37,14 @@ fn making() -> Vec<Case> {
         case("symlink to too much", [], symlink(&"t".repeat(4096), "/l"), fails(ENAMETOOLONG)),
         case("symlink to as much as there can be", [], symlink(&"t".repeat(4095), "/l"), DONE),
         case("symlink does not obey the umask", [], symlink("t", "/l"), DONE).umask(0o077).leaves("/\n  l -> t\n"),
-        case("symlink gets the group of a set-group-id directory",
-            [mkdir("/d"), chown("/d", None, 2000), chmod("/d", 0o2777)], symlink("t", "/d/l"), DONE).by(user())
-            .leaves("/\n  d/  mode 2777 gid 2000\n    l -> t  uid 1000 gid 2000\n"),
+        case(
+            "symlink gets the group of a set-group-id directory",
+            [mkdir("/d"), chown("/d", None, 2000), chmod("/d", 0o2777)],
+            symlink("t", "/d/l"),
+            DONE,
+        )
+        .by(user())
+        .leaves("/\n  d/  mode 2777 gid 2000\n    l -> t  uid 1000 gid 2000\n"),
     ]
 }
 
@@ -96,9 +104,13 @@ fn renaming() -> Vec<Case> {
         case("rename to itself", [create("/f")], rename("/f", "/f"), DONE),
         case("rename to another name of the same file", [create("/f"), link("/f", "/g")], rename("/f", "/g"), DONE)
             .leaves("/\n  f  0 bytes  mode 0644 nlink 2\n  g  same node as /f\n"),
-        case("rename of one of two names over a third", [create("/f"), link("/f", "/g"), create("/h"), link("/h", "/i")],
-            rename("/f", "/h"), DONE)
-            .leaves("/\n  g  0 bytes  mode 0644 nlink 2\n  h  same node as /g\n  i  0 bytes  mode 0644 nlink 1\n"),
+        case(
+            "rename of one of two names over a third",
+            [create("/f"), link("/f", "/g"), create("/h"), link("/h", "/i")],
+            rename("/f", "/h"),
+            DONE,
+        )
+        .leaves("/\n  g  0 bytes  mode 0644 nlink 2\n  h  same node as /g\n  i  0 bytes  mode 0644 nlink 1\n"),
         case("rename of a directory", nested(), rename("/a/b", "/c/b"), DONE).leaves("/\n  a/\n  c/\n    b/\n"),
         case("rename over an empty directory", nested(), rename("/a", "/c"), DONE).leaves("/\n  c/\n    b/\n"),
         case("rename over a full directory", nested(), rename("/c", "/a"), fails(ENOTEMPTY)),
@@ -107,7 +119,12 @@ fn renaming() -> Vec<Case> {
         case("rename over what it is in", nested(), rename("/a/b", "/a"), fails(ENOTEMPTY)),
         case("rename of a directory over a file", dir_and_file(), rename("/d", "/f"), fails(ENOTDIR)),
         case("rename of a file over a directory", dir_and_file(), rename("/f", "/d"), fails(EISDIR)),
-        case("rename of a file over what it is in", [mkdir("/d"), create("/d/f")], rename("/d/f", "/d"), fails(ENOTEMPTY)),
+        case(
+            "rename of a file over what it is in",
+            [mkdir("/d"), create("/d/f")],
+            rename("/d/f", "/d"),
+            fails(ENOTEMPTY),
+        ),
         case("rename of nothing", [], rename("/f", "/g"), fails(ENOENT)),
         case("rename of nothing over something", [create("/g")], rename("/f", "/g"), fails(ENOENT)),
         case("rename to a missing directory", [create("/f")], rename("/f", "/d/f"), fails(ENOENT)),
@@ -122,10 +139,19 @@ fn renaming() -> Vec<Case> {
         case("rename of a directory to a slash", [mkdir("/d")], rename("/d/", "/e/"), DONE),
         case("rename does not follow", [create("/f"), symlink("f", "/l")], rename("/l", "/m"), DONE)
             .leaves("/\n  f  0 bytes  mode 0644 nlink 1\n  m -> f\n"),
-        case("rename of a symlink with a slash", [mkdir("/d"), symlink("d", "/l")], rename("/l/", "/m"), fails(ENOTDIR)),
-        case("rename replaces a symlink, not its target", [create("/f"), create("/g"), symlink("g", "/l")],
-            rename("/f", "/l"), DONE)
-            .leaves("/\n  g  0 bytes  mode 0644 nlink 1\n  l  0 bytes  mode 0644 nlink 1\n"),
+        case(
+            "rename of a symlink with a slash",
+            [mkdir("/d"), symlink("d", "/l")],
+            rename("/l/", "/m"),
+            fails(ENOTDIR),
+        ),
+        case(
+            "rename replaces a symlink, not its target",
+            [create("/f"), create("/g"), symlink("g", "/l")],
+            rename("/f", "/l"),
+            DONE,
+        )
+        .leaves("/\n  g  0 bytes  mode 0644 nlink 1\n  l  0 bytes  mode 0644 nlink 1\n"),
         case("no-replace to a new name", [create("/f")], rename_new("/f", "/g"), DONE),
         case("no-replace over a file", two_files(), rename_new("/f", "/g"), fails(EEXIST)),
         case("no-replace to itself", [create("/f")], rename_new("/f", "/f"), fails(EEXIST)),
@@ -170,30 +196,55 @@ fn permissions() -> Vec<Case> {
         case("missing is worse than forbidden", readable(), unlink("/d/g"), fails(ENOENT)).by(user()),
         case("forbidden is worse than a directory", readable(), unlink("/d/e"), fails(EACCES)).by(user()),
         case("forbidden is worse than no directory", readable(), rmdir("/d/f"), fails(EACCES)).by(user()),
-        case("rename needs both directories writable", [mkdir_mode("/a", 0o777), create("/a/f")],
-            rename("/a/f", "/f"), fails(EACCES)).by(user()),
-        case("rename to the same file needs nothing", [create("/f"), link("/f", "/g")], rename("/f", "/g"), DONE).by(user()),
+        case(
+            "rename needs both directories writable",
+            [mkdir_mode("/a", 0o777), create("/a/f")],
+            rename("/a/f", "/f"),
+            fails(EACCES),
+        )
+        .by(user()),
+        case("rename to the same file needs nothing", [create("/f"), link("/f", "/g")], rename("/f", "/g"), DONE)
+            .by(user()),
         case("a directory that moves must be writable", open_dirs(), rename("/a/d", "/b/d"), fails(EACCES)).by(user()),
         case("but not within its directory", open_dirs(), rename("/a/d", "/a/e"), DONE).by(user()),
-        case("exchange moves both", [open_dirs(), vec![mkdir_mode("/b/w", 0o777)]].concat(),
-            exchange("/b/w", "/a/d"), fails(EACCES)).by(user()),
+        case(
+            "exchange moves both",
+            [open_dirs(), vec![mkdir_mode("/b/w", 0o777)]].concat(),
+            exchange("/b/w", "/a/d"),
+            fails(EACCES),
+        )
+        .by(user()),
         case("sticky: others' files stay", sticky(), unlink("/t/f"), fails(EPERM)).by(user()),
         case("sticky: others' directories stay", sticky(), rmdir("/t/d"), fails(EPERM)).by(user()),
         case("sticky: others' names stay", sticky(), rename("/t/f", "/t/g"), fails(EPERM)).by(user()),
         case("sticky is worse than a directory", sticky(), unlink("/t/d"), fails(EPERM)).by(user()),
         case("sticky: one's own file goes", own(sticky(), "/t/f"), unlink("/t/f"), DONE).by(user()),
         case("sticky: the directory's owner may", own(sticky(), "/t"), unlink("/t/f"), DONE).by(user()),
-        case("sticky: others' files are not replaced", [sticky(), vec![create("/t/g"), chown("/t/g", 1000, 1000)]].concat(),
-            rename("/t/g", "/t/f"), fails(EPERM)).by(user()),
+        case(
+            "sticky: others' files are not replaced",
+            [sticky(), vec![create("/t/g"), chown("/t/g", 1000, 1000)]].concat(),
+            rename("/t/g", "/t/f"),
+            fails(EPERM),
+        )
+        .by(user()),
         case("sticky: root may", sticky(), unlink("/t/f"), DONE),
-        case("others' files can be linked", [chmod("/", 0o777), create("/f")], link("/f", "/g"), DONE).by(user())
+        case("others' files can be linked", [chmod("/", 0o777), create("/f")], link("/f", "/g"), DONE)
+            .by(user())
             .reference_only("depends on fs.protected_hardlinks"),
         case("unless hard links are protected", [chmod("/", 0o777), create("/f")], link("/f", "/g"), fails(EPERM))
-            .by(user()).with(|config| config.protected_hardlinks = true),
-        case("which spares what may be read and written", [chmod("/", 0o777), create_mode("/f", 0o666)],
-            link("/f", "/g"), DONE).by(user()).with(|config| config.protected_hardlinks = true),
+            .by(user())
+            .with(|config| config.protected_hardlinks = true),
+        case(
+            "which spares what may be read and written",
+            [chmod("/", 0o777), create_mode("/f", 0o666)],
+            link("/f", "/g"),
+            DONE,
+        )
+        .by(user())
+        .with(|config| config.protected_hardlinks = true),
         case("but no programs", [chmod("/", 0o777), create_mode("/f", 0o4777)], link("/f", "/g"), fails(EPERM))
-            .by(user()).with(|config| config.protected_hardlinks = true),
+            .by(user())
+            .with(|config| config.protected_hardlinks = true),
     ]
 }
 
@@ -201,12 +252,24 @@ fn link_limits() -> Vec<Case> {
     let few = |config: &mut vfs::Config| config.link_max = 3;
     let nested = || vec![mkdir("/d"), mkdir("/d/e"), mkdir("/f")];
     vec![
-        case("a file has so many names", [create("/f"), link("/f", "/g"), link("/f", "/h")], link("/f", "/i"), fails(EMLINK))
-            .with(few),
+        case(
+            "a file has so many names",
+            [create("/f"), link("/f", "/g"), link("/f", "/h")],
+            link("/f", "/i"),
+            fails(EMLINK),
+        )
+        .with(few),
         case("a directory has so many directories", nested(), mkdir("/d/g"), fails(EMLINK)).with(few),
         case("rename does not go beyond", nested(), rename("/f", "/d/f"), fails(EMLINK)).with(few),
         case("rename may replace a directory", nested(), rename("/f", "/d/e"), DONE).with(few),
-        case("exchange does not go beyond", [nested(), vec![create("/d/g")]].concat(), exchange("/d/g", "/f"), fails(EMLINK))
-            .with(few).then(exchange("/f", "/d/g"), fails(EMLINK)).then(exchange("/f", "/d/e"), DONE),
+        case(
+            "exchange does not go beyond",
+            [nested(), vec![create("/d/g")]].concat(),
+            exchange("/d/g", "/f"),
+            fails(EMLINK),
+        )
+        .with(few)
+        .then(exchange("/f", "/d/g"), fails(EMLINK))
+        .then(exchange("/f", "/d/e"), DONE),
     ]
 }

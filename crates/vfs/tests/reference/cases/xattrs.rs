@@ -38,13 +38,20 @@ pub fn cases() -> Vec<Case> {
         case("trusted is root's", file(), setxattr("/f", "trusted.a", 3), DONE),
         case("and no user's", [create_mode("/f", 0o666)], setxattr("/f", "trusted.a", 3), fails(EPERM)).by(user()),
         case("security is root's", file(), setxattr("/f", "security.a", 3), DONE),
-        case("and no user's either", [create_mode("/f", 0o666)], removexattr("/f", "security.a"), fails(EPERM)).by(user()),
+        case("and no user's either", [create_mode("/f", 0o666)], removexattr("/f", "security.a"), fails(EPERM))
+            .by(user()),
         case("capabilities are not any bytes", file(), setxattr("/f", "security.capability", 20), fails(EINVAL)),
         case("user needs write permission", file(), setxattr("/f", "user.a", 3), fails(EACCES)).by(user()),
         case("and no ownership", [create_mode("/f", 0o666)], setxattr("/f", "user.a", 3), DONE).by(user()),
-        case("permission is worse than an unknown namespace", file(), setxattr("/f", "other.a", 3), fails(EACCES)).by(user()),
+        case("permission is worse than an unknown namespace", file(), setxattr("/f", "other.a", 3), fails(EACCES))
+            .by(user()),
         case("permission is worse than absence", file(), removexattr("/f", "user.a"), fails(EACCES)).by(user()),
-        case("a sticky directory's are its owner's", [mkdir("/d"), chmod("/d", 0o1777)],
-            setxattr("/d", "user.a", 3), fails(EPERM)).by(user()),
+        case(
+            "a sticky directory's are its owner's",
+            [mkdir("/d"), chmod("/d", 0o1777)],
+            setxattr("/d", "user.a", 3),
+            fails(EPERM),
+        )
+        .by(user()),
     ]
 }
