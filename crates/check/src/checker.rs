@@ -117,7 +117,7 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => {
                 let index = disk::OpIndex(next.ops);
                 next.ops += 1;
-                next.tasks.push(Task { op: op.clone(), index, choice: *choice, pc: 0, registers: [0; 8] });
+                next.tasks.push(Task { op: op.clone(), index, choice: *choice, pc: 0, registers: [0; 12] });
                 next.tasks.len() - 1
             }
             Action::Go { task } => *task,

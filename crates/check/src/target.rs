@@ -106,7 +106,7 @@ pub struct Task {
     /// How far it is; the target's own count, 0 at the beginning.
     pub pc: u8,
     /// The target's own notes, all zero at the beginning.
-    pub registers: [u8; 8],
+    pub registers: [u8; 12],
 }
 
 /// What a target promises.

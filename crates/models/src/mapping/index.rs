@@ -59,12 +59,11 @@ impl Index {
         }
     }
 
-    /// The blocks of a file, one bit each, from what the op remembers and the disk says. The inode may be cleared.
-    fn bits_of(self, disk: &Disk, task: &Task) -> u16 {
-        let notes = Notes::of(task);
-        let inode = Inode { len: notes.len, pointers: [notes.first, notes.second, notes.indirect] };
-        let blocks = self.mapped(disk, inode).into_iter().chain(self.held(disk, inode)).flatten();
-        blocks.fold(0, |bits, block| bits | 1 << block)
+    /// The blocks of a file, one bit each, as the op that deletes it remembers them.
+    fn remembered(self, notes: Notes) -> u16 {
+        let [a, b, c, d] = notes.listed;
+        let blocks = [notes.first, notes.second, notes.indirect, a, b, c, d];
+        blocks.into_iter().filter_map(|pointer| self.valid(pointer)).fold(0, |bits, block| bits | 1 << block)
     }
 }
 
@@ -117,7 +116,7 @@ impl Layout for Index {
                 &[Inode, Mark, Data, Flush],
                 &[Inode, Indirect, Mark, Data, Flush],
                 &[Free, Inode, Flush],
-                &[Free, ClearIndirect, Inode, Flush],
+                &[ClearIndirect, Free, Inode, Flush],
             ),
             Writes::Ordered => {
                 (&[Data, Mark, Inode], &[Data, Mark, Indirect, Inode], &[Inode, Free], &[Inode, ClearIndirect, Free])
@@ -155,7 +154,7 @@ impl Layout for Index {
                 self.update_bitmap(disk, |bits| bits | fresh)
             }
             Request::Free => {
-                let gone = self.bits_of(disk, task);
+                let gone = self.remembered(notes);
                 self.update_bitmap(disk, |bits| bits & !gone)
             }
             Request::Indirect => {
@@ -171,6 +170,17 @@ impl Layout for Index {
             Request::ClearIndirect => disk.write(self.data_block(notes.indirect), &[NOWHERE; BLOCK_BYTES]),
             Request::Chain | Request::MarkAndChain => Ok(()),
         }
+    }
+
+    fn listed(&self, disk: &Disk, inode: Inode) -> [u8; 4] {
+        let mut listed = [NOWHERE; 4];
+        if inode.len > DIRECT
+            && let Some(block) = self.valid(inode.pointers[2])
+        {
+            let used = usize::from(inode.len - DIRECT).min(BLOCK_BYTES);
+            listed[..used].copy_from_slice(&disk.block(self.data_block(block))[..used]);
+        }
+        listed
     }
 
     fn inode(&self, disk: &Disk, file: u8) -> Option<Inode> {

@@ -110,6 +110,12 @@ pub trait Layout: Copy + Send + Sync {
     /// The disk refused, or what lies on it is damaged.
     fn perform(&self, request: Request, disk: &mut Disk, task: &Task) -> Result<(), IoError>;
 
+    /// What an op that deletes the file must remember besides the inode, because it will be overwritten.
+    fn listed(&self, disk: &Disk, inode: Inode) -> [u8; 4] {
+        let _ = (disk, inode);
+        [NOWHERE; 4]
+    }
+
     /// The inode of a file, if the file exists.
     fn inode(&self, disk: &Disk, file: u8) -> Option<Inode>;
 
@@ -177,12 +183,19 @@ pub(super) struct Notes {
     pub fill: u8,
     /// Delete: the second pointer of the inode before the op.
     pub second: u8,
+    /// Delete, index: what the indirect block said before the op.
+    pub listed: [u8; 4],
 }
 
 impl Notes {
+    /// Whether the op has freed the blocks of its file: then it has forgotten them.
+    pub fn has_freed(self) -> bool {
+        self.kind == Kind::Delete as u8 && self.len > 0 && self.first == NOWHERE
+    }
+
     pub fn of(task: &Task) -> Self {
-        let [kind, file, len, fresh, fresh_indirect, first, indirect, last] = task.registers;
-        Self { kind, file, len, fresh, fresh_indirect, first, indirect, fill: last, second: last }
+        let [kind, file, len, fresh, fresh_indirect, first, indirect, last, listed @ ..] = task.registers;
+        Self { kind, file, len, fresh, fresh_indirect, first, indirect, fill: last, second: last, listed }
     }
 }
 

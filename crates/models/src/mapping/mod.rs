@@ -128,7 +128,12 @@ impl<L: Layout> FileMapping<L> {
         let block = |at: usize| fresh.get(at).copied().unwrap_or(layout::NOWHERE);
         let [first, second, indirect] = inode.map_or([layout::NOWHERE; 3], |inode| inode.pointers);
         let last = if let Op::Write { data, .. } = &task.op { data.fill } else { second };
-        task.registers = [kind as u8, file, len, block(0), block(1), first, indirect, last];
+        let listed = match inode {
+            Some(inode) if kind == Kind::Delete => self.layout.listed(disk, inode),
+            _ => [layout::NOWHERE; 4],
+        };
+        task.registers[..8].copy_from_slice(&[kind as u8, file, len, block(0), block(1), first, indirect, last]);
+        task.registers[8..].copy_from_slice(&listed);
         Ok(())
     }
 
@@ -196,6 +201,10 @@ impl<L: Layout> Target for FileMapping<L> {
         if let Some(request) = program.get(usize::from(task.pc)) {
             if self.layout.perform(*request, disk, task).is_err() {
                 return Some(Err(Errno::EIO));
+            }
+            if *request == Request::Free {
+                // What the op remembers of the file's blocks is of no more use, and must not tell states apart.
+                task.registers[5..].fill(layout::NOWHERE);
             }
             task.pc += 1;
         }
@@ -321,7 +330,7 @@ impl<L: Layout> FileMapping<L> {
         for tree in view.trees {
             tree.nodes.values().filter_map(|node| content::of_node(node)).for_each(&mut note);
         }
-        view.tasks.iter().for_each(|task| note(&task.registers[7..]));
+        view.tasks.iter().for_each(|task| note(&task.registers[7..8]));
         (FILL_MIN..=content::FILL_MAX).find(|fill| !used[usize::from(*fill)]).unwrap_or(content::FILL_MAX)
     }
 }

@@ -50,11 +50,46 @@ impl<'a> Versions<'a> {
         Self { images, writes }
     }
 
+    /// Whether a file is being deleted and its blocks are free already, with its inode still there. Should the power be
+    /// cut now, that is a lost block, whatever its data; and if not, nobody will read it again.
+    fn has_no_future(&self, file: u8, tasks: &[&Task]) -> bool {
+        let freed = |task: &&Task| Notes::of(task).file == file && Notes::of(task).has_freed();
+        self.writes.is_empty() && self.images.len() == 1 && tasks.iter().any(freed)
+    }
+
     /// What each version has at a place.
     fn at(&self, place: Place) -> impl Iterator<Item = &[u8]> {
         let images = self.images.iter().map(move |image| place.of(image));
         images.chain(self.writes.iter().filter_map(move |(first, data, _)| place.in_write(*first, data)))
     }
+}
+
+/// What can be seen of one file.
+struct Looks {
+    /// Equal for files that look alike.
+    hash: u64,
+    /// Whether a block of it holds data of another file.
+    foreign: bool,
+    /// The blocks that it leads to, one bit each.
+    reach: u16,
+}
+
+/// Every order of `items`, which are sorted by `key`, that keeps them sorted.
+fn tied_orders<T: Clone, K: PartialEq>(items: &[T], key: impl Fn(&T) -> K + Copy) -> Vec<SmallVec<[T; 8]>>
+where
+    [T; 8]: smallvec::Array<Item = T>,
+{
+    let Some(first) = items.first() else { return vec![SmallVec::new()] };
+    let tied = items.iter().take_while(|item| key(item) == key(first)).count();
+    let mut orders = Vec::new();
+    for at in 0..tied {
+        let mut rest = items.to_vec();
+        let chosen = rest.remove(at);
+        for tail in tied_orders(&rest, key) {
+            orders.push(std::iter::once(chosen.clone()).chain(tail).collect());
+        }
+    }
+    orders
 }
 
 /// New numbers for blocks.
@@ -92,12 +127,13 @@ impl Numbering {
 struct Meanings([u8; 256]);
 
 impl Meanings {
-    /// Numbers the data of the trees and of the ops under way, files in this order.
-    fn new(trees: &[&Tree], files: &[u8], tasks: &[&Task]) -> Self {
+    /// Numbers the data of the trees and of the ops under way, files in this order. Data of a file without a future
+    /// has no meaning.
+    fn new(trees: &[&Tree], files: &[u8], tasks: &[&Task], versions: &Versions<'_>) -> Self {
         let mut meanings = Self([NOWHERE; 256]);
         let mut next = FILL_MIN;
         for tree in trees {
-            for file in files {
+            for file in files.iter().filter(|file| !versions.has_no_future(**file, tasks)) {
                 let content = contents(tree, *file).unwrap_or_default();
                 content.iter().for_each(|byte| meanings.number(*byte, &mut next));
             }
@@ -160,55 +196,97 @@ impl<L: Layout> FileMapping<L> {
     /// See [`check::Target::canonical`].
     pub(super) fn canonical_bytes(&self, view: &View<'_, Self>, bytes: &mut Vec<u8>) {
         let versions = Versions::of(view.disk, view.crash);
-        let files = self.ordered_files(view, &versions);
+        let orders = self.file_orders(view, &versions);
+        let start = bytes.len();
+        for (number, files) in orders.iter().enumerate() {
+            let from = bytes.len();
+            self.describe(view, &versions, files, bytes);
+            if number > 0 {
+                // Keep the smaller of the two descriptions.
+                let (best, this) = bytes[start..].split_at(from - start);
+                if this < best {
+                    bytes.drain(start..from);
+                } else {
+                    bytes.truncate(from);
+                }
+            }
+        }
+    }
+
+    /// Describes the state with the files in this order.
+    fn describe(&self, view: &View<'_, Self>, versions: &Versions<'_>, files: &[u8], bytes: &mut Vec<u8>) {
         let mut tasks: SmallVec<[&Task; 2]> = view.tasks.iter().collect();
         tasks.sort_by_key(|task| files.iter().position(|file| *file == Notes::of(task).file));
-        let meanings = Meanings::new(view.trees, &files, &tasks);
+        let meanings = Meanings::new(view.trees, files, &tasks, versions);
 
         let mut numbering = Numbering::new(self.variant.blocks);
-        for file in &files {
-            self.walk(&versions, *file, &mut numbering, &mut |_| {}, &meanings);
+        for file in files {
+            self.walk(versions, *file, &mut numbering, &mut |_| {}, &meanings);
         }
         for task in &tasks {
             block_registers(task).for_each(|block| drop(numbering.number(block)));
         }
-        self.follow(&versions, 0, &mut numbering, &mut |_| {}, &meanings);
-        self.number_the_rest(&versions, &mut numbering, &meanings);
+        self.follow(versions, 0, &mut numbering, &mut |_| {}, &meanings);
+        let reached = numbering.order.len();
+        self.number_the_rest(versions, &mut numbering, &meanings);
+        let rest = numbering.order[reached..].iter().copied();
+        let blank: SmallVec<[u8; 16]> = rest.filter(|block| self.is_free_everywhere(versions, *block)).collect();
 
         for image in &versions.images {
-            self.emit_image(image, &files, &numbering, &meanings, bytes);
+            self.emit_image(image, files, &numbering, &blank, &meanings, bytes);
         }
-        self.emit_writes(view, &versions, &files, &numbering, &meanings, bytes);
-        emit_trees(view.trees, &files, &meanings, bytes);
+        self.emit_writes(view, versions, files, &numbering, &meanings, bytes);
+        emit_trees(view.trees, files, &meanings, bytes);
         bytes.push(u8::try_from(view.trees.len()).unwrap_or(u8::MAX));
         for task in tasks {
-            emit_task(task, &files, &numbering, &meanings, bytes);
+            emit_task(task, files, &numbering, &meanings, bytes);
         }
     }
 
-    /// The files ordered by what they look like, those that share an inode block together.
-    fn ordered_files(&self, view: &View<'_, Self>, versions: &Versions<'_>) -> SmallVec<[u8; 8]> {
-        let looks: SmallVec<[u64; 8]> = (0..self.variant.files).map(|file| self.looks(view, versions, file)).collect();
-        let look = |file: &u8| looks[usize::from(*file)];
-        let mut groups: SmallVec<[SmallVec<[u8; 2]>; 8]> = SmallVec::new();
-        let size = usize::from(self.layout.inodes_per_block());
+    /// The orders of the files by what they look like, those that share an inode block together. There are several
+    /// only where files that look alike are entangled with others, so that it matters which of them comes first.
+    fn file_orders(&self, view: &View<'_, Self>, versions: &Versions<'_>) -> Vec<SmallVec<[u8; 8]>> {
         let all: SmallVec<[u8; 8]> = (0..self.variant.files).collect();
-        for group in all.chunks(size) {
-            let mut group: SmallVec<[u8; 2]> = group.into();
-            group.sort_by_key(look);
-            groups.push(group);
-        }
+        let tasks: SmallVec<[&Task; 2]> = view.tasks.iter().collect();
+        let known = Meanings::new(view.trees, &all, &tasks, versions);
+        let looks: SmallVec<[Looks; 8]> = all.iter().map(|file| self.looks(view, versions, *file, &known)).collect();
+        let look = |file: &u8| looks[usize::from(*file)].hash;
+        let entangled = |file: &u8| {
+            let this = &looks[usize::from(*file)];
+            this.foreign || all.iter().any(|other| other != file && looks[usize::from(*other)].reach & this.reach != 0)
+        };
+        let matters = all
+            .iter()
+            .any(|file| entangled(file) && all.iter().any(|other| other != file && look(other) == look(file)));
+
+        let size = usize::from(self.layout.inodes_per_block());
+        let mut groups: Vec<SmallVec<[u8; 8]>> = all.chunks(size).map(SmallVec::from_slice).collect();
+        groups.iter_mut().for_each(|group| group.sort_by_key(look));
         // A last block that is not full stays last: it is told apart by what it lacks.
-        let full = self.variant.files as usize / size;
-        groups[..full].sort_by_key(|group| group.iter().map(look).collect::<SmallVec<[u64; 2]>>());
-        groups.into_iter().flatten().collect()
+        let full = all.len() / size;
+        let key = |group: &SmallVec<[u8; 8]>| group.iter().map(look).collect::<SmallVec<[u64; 2]>>();
+        groups[..full].sort_by_key(key);
+        if !matters {
+            return vec![groups.into_iter().flatten().collect()];
+        }
+        let within = groups.iter().fold(vec![Vec::new()], |so_far: Vec<Vec<SmallVec<[u8; 8]>>>, group| {
+            let ways = tied_orders(group, |file| look(file));
+            so_far.iter().flat_map(|done| ways.iter().map(|way| [done.clone(), vec![way.clone()]].concat())).collect()
+        });
+        let ordered = within.into_iter().flat_map(|groups| {
+            let (full, rest) = groups.split_at(full);
+            let rest: SmallVec<[u8; 8]> = rest.iter().flatten().copied().collect();
+            let orders = tied_orders(full, key).into_iter();
+            orders.map(move |order| order.into_iter().flatten().chain(rest.clone()).collect()).collect::<Vec<_>>()
+        });
+        ordered.collect()
     }
 
     /// What a file looks like, independent of its number and of the numbers of its blocks.
-    fn looks(&self, view: &View<'_, Self>, versions: &Versions<'_>, file: u8) -> u64 {
+    fn looks(&self, view: &View<'_, Self>, versions: &Versions<'_>, file: u8, known: &Meanings) -> Looks {
         let tasks: SmallVec<[&Task; 2]> = view.tasks.iter().filter(|task| Notes::of(task).file == file).collect();
         // Data of this file has a meaning of its own; all other data is alike.
-        let meanings = Meanings::new(view.trees, &[file], &tasks);
+        let meanings = Meanings::new(view.trees, &[file], &tasks, versions);
         let mut numbering = Numbering::new(self.variant.blocks);
         let mut seen: SmallVec<[u8; 128]> = SmallVec::new();
         self.walk(versions, file, &mut numbering, &mut |byte| seen.push(byte), &meanings);
@@ -221,7 +299,12 @@ impl<L: Layout> FileMapping<L> {
             let content = contents(tree, file);
             seen.push(content.map_or(NOWHERE, |content| u8::try_from(content.len()).unwrap_or(NOWHERE)));
         }
-        xxh3_64(&seen)
+        let mut data = numbering.order.iter().flat_map(|block| versions.at(self.layout.data_place(*block)).flatten());
+        Looks {
+            hash: xxh3_64(&seen),
+            foreign: data.any(|byte| known.of(*byte) != NOWHERE && meanings.of(*byte) == NOWHERE),
+            reach: numbering.order.iter().fold(0, |bits, block| bits | 1 << block),
+        }
     }
 
     /// Numbers the blocks of a file in the order in which they are met, and says what is met.
@@ -262,6 +345,13 @@ impl<L: Layout> FileMapping<L> {
         }
     }
 
+    /// Whether every version calls a block free. If nothing leads to it either, its data is junk: whoever is led to
+    /// it next finds old data, which is as wrong as any other, until new data is written.
+    fn is_free_everywhere(&self, versions: &Versions<'_>, block: u8) -> bool {
+        versions.images.iter().all(|image| !self.layout.is_allocated(image, block))
+            && self.tables(versions).all(|table| self.layout.is_free(table, block))
+    }
+
     /// Blocks that no file or op leads to, by what can be seen of them.
     fn number_the_rest(&self, versions: &Versions<'_>, numbering: &mut Numbering, meanings: &Meanings) {
         let mut rest: SmallVec<[(SmallVec<[u8; 32]>, u8); 16]> = SmallVec::new();
@@ -271,15 +361,25 @@ impl<L: Layout> FileMapping<L> {
             seen.extend(self.tables(versions).map(|table| u8::from(self.layout.is_free(table, block))));
             let links = versions.at(self.layout.link_place(block)).flatten();
             seen.extend(links.map(|pointer| numbering.get(*pointer)));
-            let data = versions.at(self.layout.data_place(block)).flatten();
-            seen.extend(data.map(|byte| meanings.of(*byte)));
+            if !self.is_free_everywhere(versions, block) {
+                let data = versions.at(self.layout.data_place(block)).flatten();
+                seen.extend(data.map(|byte| meanings.of(*byte)));
+            }
             rest.push((seen, block));
         }
         rest.sort();
         rest.iter().for_each(|(_, block)| drop(numbering.number(*block)));
     }
 
-    fn emit_image(&self, image: &Image, files: &[u8], numbering: &Numbering, meanings: &Meanings, bytes: &mut Vec<u8>) {
+    fn emit_image(
+        &self,
+        image: &Image,
+        files: &[u8],
+        numbering: &Numbering,
+        blank: &[u8],
+        meanings: &Meanings,
+        bytes: &mut Vec<u8>,
+    ) {
         for file in files {
             emit_inode(self.layout.inode_place(*file).of(image), numbering, bytes);
         }
@@ -287,7 +387,8 @@ impl<L: Layout> FileMapping<L> {
             let links = self.layout.link_place(*block).of(image);
             bytes.push(u8::from(self.layout.is_allocated(image, *block)));
             bytes.extend(links.iter().map(|pointer| numbering.get(*pointer)));
-            bytes.push(meanings.of(self.layout.data_place(*block).of(image)[0]));
+            let data = self.layout.data_place(*block).of(image)[0];
+            bytes.push(if blank.contains(block) { NOWHERE } else { meanings.of(data) });
         }
     }
 
@@ -377,5 +478,5 @@ fn emit_task(task: &Task, files: &[u8], numbering: &Numbering, meanings: &Meanin
 /// The registers that hold block numbers.
 fn block_registers(task: &Task) -> impl Iterator<Item = u8> {
     let notes = Notes::of(task);
-    [notes.fresh, notes.fresh_indirect, notes.first, notes.indirect, notes.second].into_iter()
+    [notes.fresh, notes.fresh_indirect, notes.first, notes.indirect, notes.second].into_iter().chain(notes.listed)
 }

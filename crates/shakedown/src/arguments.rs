@@ -1,0 +1,205 @@
+//! The command line as users type it.
+
+use std::path::PathBuf;
+
+use check::ScriptKind;
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser, builder::TypedValueParser};
+use disk::CrashMode;
+use serde::{Deserialize, Serialize};
+use vfs::contract::Contract;
+
+use crate::budget::Bound;
+
+/// Finds the ways in which a file system loses data, and proves them.
+#[derive(Debug, Parser)]
+#[command(
+    name = "shakedown",
+    version,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  shakedown check 'model:link?writes=naive'          find out how a write order loses data
+  shakedown check model:index --crash subsets        the same on a disk that reorders writes
+  shakedown replay run/traces/001.json               see a violation happen again
+  shakedown targets                                  what can be checked
+
+Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment."
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Search every state of a target, cut the power everywhere, recover, and judge
+    Check(Check),
+    /// Show a violation again, step by step
+    Replay(Replay),
+    /// List what can be checked, with all options
+    Targets(Targets),
+}
+
+/// `shakedown check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown check 'model:link?writes=naive' --out run
+  shakedown check 'model:index?writes=cached,threads=2' --crash flushed --json
+  shakedown check model:link --crash subsets --budget 60s,4GiB --out run
+  shakedown check --resume run --budget 10m
+
+Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment.
+Ctrl-C ends the search with a summary; with --out it can be resumed. A second Ctrl-C kills.")]
+pub struct Check {
+    /// What to check, such as 'model:link?writes=naive'; see `shakedown targets`
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub plan: Plan,
+    /// Workers [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// End after so much: 60s, 10m, 1e6states, 4GiB; several with commas, each kind once
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
+    pub budget: Vec<Bound>,
+    /// End at the first violation
+    #[arg(long)]
+    pub until_violation: bool,
+    /// Keep the summary, the traces and what resuming needs in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Go on with a run that was cut short, as it was begun; its budget and threads may be new
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["target", "Plan"])]
+    pub resume: Option<PathBuf>,
+}
+
+/// What decides the result of a check, besides its target. A resumed run has the plan of the run that it resumes.
+#[derive(Debug, Args)]
+#[group(id = "Plan", multiple = true)]
+pub struct Plan {
+    /// Do not look beyond so many actions from the start
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// What a power cut may leave of the writes in the disk's cache [default: prefix]
+    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    pub crash: Option<CrashMode>,
+    /// What is demanded of recovery [default: what the target promises]
+    #[arg(long, value_name = "NAME", value_parser = contracts())]
+    pub contract: Option<Contract>,
+    /// How many crash states at one position are judged before they are sampled [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub crash_states: Option<u32>,
+    /// Do not go on from what recovery made of a crash state
+    #[arg(long)]
+    pub no_continue: bool,
+    /// In which order states are expanded [default: bfs]
+    #[arg(long, value_name = "ORDER")]
+    pub search: Option<SearchOrder>,
+    /// How visited states are remembered [default: exact]
+    #[arg(long, value_name = "SET")]
+    pub visited: Option<VisitedSet>,
+    /// Size of the bitstate table: 2^N bits [default: 33, that is 1 GiB]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(6..=44))]
+    pub bitstate_bits: Option<u8>,
+    /// How many bits of the bitstate table stand for a state [default: 3]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub bitstate_hashes: Option<u8>,
+    /// Tell all states apart, also those that a symmetry of the target makes equivalent
+    #[arg(long)]
+    pub no_symmetry: bool,
+    /// What random choices start from [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// In which order states are expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchOrder {
+    /// Depth-first
+    Dfs,
+    /// Breadth-first: the shortest counterexamples
+    Bfs,
+    /// Random walks; needs a budget
+    Random,
+}
+
+/// How visited states are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VisitedSet {
+    /// All bytes of every state
+    Exact,
+    /// A 64-bit hash of each state
+    Hash,
+    /// A 128-bit hash of each state
+    Hash128,
+    /// A few bits of each state in a table of fixed size
+    Bitstate,
+}
+
+/// `shakedown replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown replay run/traces/001.json
+  shakedown replay run/traces/001.json --minimise --out shorter.json
+  shakedown replay run/traces/001.json --script sh > reproduce.sh
+
+Exit codes: 0 the violation does not show any more, 1 it does, 2 the trace cannot be used.")]
+pub struct Replay {
+    /// The trace of a violation
+    #[arg(value_name = "TRACE.json")]
+    pub trace: PathBuf,
+    /// Make the trace shorter first, as far as it still violates the same property
+    #[arg(long)]
+    pub minimise: bool,
+    /// Write the minimised trace to this file
+    #[arg(long, value_name = "FILE", requires = "minimise")]
+    pub out: Option<PathBuf>,
+    /// Print a stand-alone reproducer of the ops in this language instead of the story
+    #[arg(long, value_name = "LANGUAGE", value_parser = script_kinds())]
+    pub script: Option<ScriptKind>,
+}
+
+/// `shakedown targets`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  shakedown targets --json")]
+pub struct Targets {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CRASH_MODES: [&str; 5] = ["off", "flushed", "prefix", "subsets", "torn"];
+
+fn crash_modes() -> impl TypedValueParser<Value = CrashMode> {
+    PossibleValuesParser::new(CRASH_MODES).try_map(|word| word.parse::<CrashMode>())
+}
+
+fn script_kinds() -> impl TypedValueParser<Value = ScriptKind> {
+    PossibleValuesParser::new(["sh", "c"]).try_map(|word| word.parse::<ScriptKind>())
+}
+
+fn contracts() -> impl TypedValueParser<Value = Contract> {
+    PossibleValuesParser::new(Contract::ALL.map(Contract::name)).try_map(|word| word.parse::<Contract>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parser_is_sound() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_crash_mode_can_be_asked_for() {
+        assert_eq!(CrashMode::ALL.map(|mode| mode.to_string()), CRASH_MODES);
+    }
+}

@@ -1,0 +1,190 @@
+//! `shakedown check`: search, crash, recover, judge.
+
+use std::{sync::Arc, thread::available_parallelism};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use check::{RunOptions, Violated};
+use explore::{Budget, SearchError, Stop};
+use signal_hook::{consts::TERM_SIGNALS, flag};
+
+use super::Verdict;
+use crate::{
+    arguments::{Check, SearchOrder},
+    budget::budget,
+    folder::Folder,
+    progress::Display,
+    registry::Named,
+    report,
+    screen::{self, Paint},
+    settings::Settings,
+    story,
+    summary::{Summary, ViolationSummary},
+};
+
+/// A check that is ready to be run.
+struct Job {
+    named: Named,
+    settings: Settings,
+    threads: usize,
+    budget: Budget,
+    folder: Option<Folder>,
+    /// What the run came to before it was cut short.
+    earlier: Option<Summary>,
+}
+
+/// Checks a target, or goes on checking it.
+///
+/// # Errors
+/// Wrong usage, or a folder that cannot be used.
+pub fn run(arguments: &Check) -> Result<Verdict> {
+    let job = match &arguments.resume {
+        None => begin(arguments)?,
+        Some(folder) => {
+            let (folder, earlier) = Folder::open(folder)?;
+            if earlier.complete {
+                return say_finished(&folder, &earlier, arguments.json);
+            }
+            resume(arguments, folder, earlier)?
+        }
+    };
+    if !arguments.json {
+        screen::print(&format!("{}\n", Paint::for_stdout().faint(&job.describe(arguments))))?;
+    }
+    let (mut summary, mut violated) = job.search(arguments)?;
+    for found in &mut violated {
+        // A trace that cannot be made shorter is good as it is.
+        found.trace = job.named.target.minimise(&found.trace).unwrap_or_else(|_| found.trace.clone());
+    }
+    summary.violations = job.violations(&violated);
+    if let Some(folder) = &job.folder {
+        let traces: Vec<_> = violated.iter().map(|found| &found.trace).collect();
+        folder.write(&summary, &traces)?;
+    }
+    let text = if arguments.json { summary.to_json() } else { job.tell(&summary, &violated) };
+    screen::print(&text)?;
+    Ok(Verdict::of(!violated.is_empty()))
+}
+
+/// A new run.
+fn begin(arguments: &Check) -> Result<Job> {
+    let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?;
+    let settings = Settings::new(&named, &arguments.plan)?;
+    let budget = bounds(arguments, settings.depth_max)?;
+    if settings.search == SearchOrder::Random && budget.states.is_none() && budget.time.is_none() {
+        bail!(SearchError::WalkWithoutBudget);
+    }
+    // Last, since it clears away an earlier run.
+    let folder = arguments.out.as_deref().map(Folder::create).transpose()?;
+    Ok(Job { named, settings, threads: threads(arguments), budget, folder, earlier: None })
+}
+
+/// The rest of a run that was cut short.
+fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
+    let shown = folder.path().display();
+    let panicked = earlier.violations.iter().any(|violation| violation.property == "panic");
+    ensure!(!panicked, "resume {shown}: the target panicked; correct it and start anew");
+    ensure!(earlier.settings.search != SearchOrder::Random, SearchError::WalkResumed);
+    ensure!(folder.checkpoint().exists(), "resume {shown}: its search.checkpoint is missing");
+    let settings = earlier.settings.clone();
+    Ok(Job {
+        named: Named::parse(&settings.target)?,
+        budget: bounds(arguments, settings.depth_max)?,
+        settings,
+        threads: threads(arguments),
+        folder: Some(folder),
+        earlier: Some(earlier),
+    })
+}
+
+fn bounds(arguments: &Check, depth: Option<u32>) -> Result<Budget> {
+    match budget(&arguments.budget, depth) {
+        Ok(budget) => Ok(budget),
+        Err(kind) => bail!("use this budget: it bounds the {kind} twice"),
+    }
+}
+
+fn threads(arguments: &Check) -> usize {
+    arguments.threads.map_or_else(|| available_parallelism().map_or(1, Into::into), usize::from)
+}
+
+fn say_finished(folder: &Folder, summary: &Summary, json: bool) -> Result<Verdict> {
+    let finished = || format!("The run in {} is finished: there is nothing to resume.\n", folder.path().display());
+    screen::print(&if json { summary.to_json() } else { finished() })?;
+    Ok(Verdict::of(!summary.violations.is_empty()))
+}
+
+impl Job {
+    /// Every knob, as a command that does the same.
+    fn describe(&self, arguments: &Check) -> String {
+        let mut words = vec![
+            format!("shakedown check '{}'", self.named.full_name()),
+            self.settings.flags(),
+            format!("--threads {}", self.threads),
+        ];
+        if !arguments.budget.is_empty() {
+            let bounds: Vec<String> = arguments.budget.iter().map(ToString::to_string).collect();
+            words.push(format!("--budget {}", bounds.join(",")));
+        }
+        words.extend(arguments.until_violation.then(|| "--until-violation".to_owned()));
+        let resumed = |folder: &Folder| format!(", resumed from {}", folder.path().display());
+        let resumed = self.folder.as_ref().filter(|_| self.earlier.is_some()).map(resumed).unwrap_or_default();
+        let budget = if arguments.budget.is_empty() { ", no budget" } else { "" };
+        format!("{} # version {}{budget}{resumed}", words.join(" "), env!("CARGO_PKG_VERSION"))
+    }
+
+    fn search(&self, arguments: &Check) -> Result<(Summary, Vec<Violated>)> {
+        let run = RunOptions {
+            target: self.named.name.clone(),
+            order: self.settings.order(),
+            visited: self.settings.visited_kind(),
+            symmetry: self.settings.symmetry,
+            threads: self.threads,
+            budget: self.budget,
+            seed: self.settings.seed,
+            until_violation: arguments.until_violation,
+            stop: stop_on_signals()?,
+            checkpoint: self.folder.as_ref().map(Folder::checkpoint),
+            resume: self.earlier.is_some(),
+        };
+        let mut display = Display::new(arguments.json);
+        let checked = self.named.target.check(self.settings.check_options(), &run, &mut |progress, work| {
+            display.show(progress, work);
+        });
+        display.end();
+        let report = checked?;
+        let summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
+        Ok((summary, report.violations))
+    }
+
+    fn violations(&self, violated: &[Violated]) -> Vec<ViolationSummary> {
+        let summary = |(number, found): (usize, &Violated)| ViolationSummary {
+            property: found.property.clone(),
+            severity: found.severity,
+            count: found.count,
+            trace: match self.folder {
+                Some(_) => Folder::trace_name(number).into(),
+                None => serde_json::to_value(&found.trace).expect("plain data"),
+            },
+        };
+        (1..).zip(violated).map(summary).collect()
+    }
+
+    fn tell(&self, summary: &Summary, violated: &[Violated]) -> String {
+        let told = violated.iter().map(|found| match story::tell(&*self.named.target, &found.trace, false) {
+            Ok(told) => told.text,
+            Err(error) => format!("  {}\n  It could not be told: {error}.", found.trace.detail),
+        });
+        report::text(summary, &told.collect::<Vec<_>>(), self.folder.as_ref(), Paint::for_stdout())
+    }
+}
+
+/// The first signal asks the search to end; the second one kills.
+fn stop_on_signals() -> Result<Stop> {
+    let stop = Stop::default();
+    for signal in TERM_SIGNALS {
+        flag::register_conditional_default(*signal, stop.flag())
+            .and_then(|_| flag::register(*signal, Arc::clone(&stop.flag())))
+            .context("watch for signals")?;
+    }
+    Ok(stop)
+}

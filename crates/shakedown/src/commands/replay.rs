@@ -1,0 +1,42 @@
+//! `shakedown replay`: see a violation again.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use check::Trace;
+
+use super::Verdict;
+use crate::{
+    arguments::Replay,
+    registry::Named,
+    screen::{self, Paint},
+    story,
+};
+
+/// Tells a trace with every step.
+///
+/// # Errors
+/// The trace cannot be read, or it does not fit its target.
+pub fn run(arguments: &Replay) -> Result<Verdict> {
+    let file = arguments.trace.display();
+    let text = fs::read_to_string(&arguments.trace).with_context(|| format!("read {file}"))?;
+    let in_file = || format!("use {file}");
+    let mut trace = Trace::from_json(&text).with_context(in_file)?;
+    let named = Named::parse(&trace.target).with_context(in_file)?;
+    if arguments.minimise {
+        trace = named.target.minimise(&trace).with_context(in_file)?;
+    }
+    let told = story::tell(&*named.target, &trace, true).with_context(in_file)?;
+    if let Some(out) = &arguments.out {
+        fs::write(out, trace.to_json()).with_context(|| format!("write {}", out.display()))?;
+    }
+    if let Some(kind) = arguments.script {
+        ensure!(!trace.ops.is_empty(), "write a script: {} has no ops", named.entry.name);
+        screen::print(&check::script(&trace, kind))?;
+    } else {
+        let paint = Paint::for_stdout();
+        let heading = format!("{} violates {}", named.full_name(), trace.property);
+        screen::print(&format!("{}\n\n{}", paint.strong(&heading), told.text))?;
+    }
+    Ok(Verdict::of(told.shows_violation))
+}

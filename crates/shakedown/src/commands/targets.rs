@@ -1,0 +1,67 @@
+//! `shakedown targets`: what can be checked on this machine.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::Verdict;
+use crate::{
+    arguments::Targets,
+    registry::{Entry, Fallback, TARGETS, TargetOption},
+    screen::{self, Paint},
+};
+
+/// Lists all targets.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn run(arguments: &Targets) -> Result<Verdict> {
+    if arguments.json {
+        let targets: Vec<Value> = TARGETS.iter().map(|entry| as_json(entry)).collect();
+        screen::print(&format!("{:#}\n", json!({ "targets": targets })))?;
+    } else {
+        let paint = Paint::for_stdout();
+        let texts: Vec<String> = TARGETS.iter().map(|entry| as_text(entry, paint)).collect();
+        let example = "Options follow a question mark: shakedown check 'model:link?writes=naive,threads=2'\n";
+        screen::print(&format!("{}\n{example}", texts.join("\n")))?;
+    }
+    Ok(Verdict::NothingFound)
+}
+
+/// The contract that a target promises, if it has a disk.
+fn contract(entry: &Entry) -> Option<&'static str> {
+    entry.has_disk.then(|| entry.with_defaults().promise().contract.name())
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let option = |option: &TargetOption| {
+        let Fallback::Value(default) = option.fallback else {
+            return json!({
+                "name": option.name, "values": option.values.to_string(), "default": null,
+                "default_depends": option.fallback.says(), "description": option.about,
+            });
+        };
+        json!({
+            "name": option.name, "values": option.values.to_string(), "default": default, "description": option.about,
+        })
+    };
+    let options: Vec<Value> = entry.options.iter().map(option).collect();
+    json!({
+        "name": entry.name,
+        "description": entry.about,
+        "contract": contract(entry),
+        "options": options,
+    })
+}
+
+fn as_text(entry: &Entry, paint: Paint) -> String {
+    let mut text = format!("{}  {}\n", paint.strong(entry.name), entry.about);
+    if let Some(contract) = contract(entry) {
+        text.push_str(&format!("  promises the contract {contract}\n"));
+    }
+    for option in entry.options {
+        let given = format!("{}={}", option.name, option.values);
+        text.push_str(&format!("  {given}  {}\n", paint.faint(&format!("[default: {}]", option.fallback.says()))));
+        text.push_str(&format!("      {}\n", option.about));
+    }
+    text
+}

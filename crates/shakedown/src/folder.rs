@@ -1,0 +1,172 @@
+//! The folder of a run: `summary.json`, `traces/NNN.json`, `search.checkpoint` while there is something to resume, and
+//! nothing else.
+
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use check::Trace;
+
+use crate::summary::Summary;
+
+const SUMMARY: &str = "summary.json";
+const TRACES: &str = "traces";
+const CHECKPOINT: &str = "search.checkpoint";
+/// What an interrupted write leaves.
+const PARTS: [&str; 2] = ["search.part", "summary.part"];
+
+/// The folder of a run.
+#[derive(Clone, Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty folder for a new run; an earlier run in it is replaced.
+    ///
+    /// # Errors
+    /// The folder holds something that no run has put there, or it cannot be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        let folder = Self(path.to_owned());
+        let cannot = || format!("use the folder {}", path.display());
+        if path.exists() {
+            ensure!(path.is_dir(), "use the folder {}: it is a file", path.display());
+            if let Some(foreign) = folder.foreign().with_context(cannot)? {
+                bail!("use the folder {}: it has {foreign}, which is not of an earlier run", path.display());
+            }
+            folder.clear().with_context(cannot)?;
+        }
+        fs::create_dir_all(path).with_context(cannot)?;
+        Ok(folder)
+    }
+
+    /// The folder of a run that is to be resumed, with its summary.
+    ///
+    /// # Errors
+    /// There is no run.
+    pub fn open(path: &Path) -> Result<(Self, Summary)> {
+        let summary = path.join(SUMMARY);
+        let text = fs::read_to_string(&summary)
+            .with_context(|| format!("resume {}: there is no readable {SUMMARY}", path.display()))?;
+        let summary = serde_json::from_str(&text)
+            .with_context(|| format!("resume {}: its {SUMMARY} is not one of ours", path.display()))?;
+        Ok((Self(path.to_owned()), summary))
+    }
+
+    /// Where the search is saved when it is cut short.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.0.join(CHECKPOINT)
+    }
+
+    /// For messages.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The trace of a violation by its number, from the folder.
+    pub fn trace_name(number: usize) -> String {
+        format!("{TRACES}/{number:03}.json")
+    }
+
+    /// Replaces what an earlier part of the run left by what the whole came to.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write(&self, summary: &Summary, traces: &[&Trace]) -> Result<()> {
+        self.write_all(summary, traces).with_context(|| format!("write to {}", self.0.display()))
+    }
+
+    fn write_all(&self, summary: &Summary, traces: &[&Trace]) -> io::Result<()> {
+        if summary.complete {
+            remove_if_there(&self.checkpoint())?;
+        }
+        let folder = self.0.join(TRACES);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        for (number, trace) in (1..).zip(traces) {
+            fs::write(self.0.join(Self::trace_name(number)), trace.to_json())?;
+        }
+        let part = self.0.join(PARTS[1]);
+        fs::write(&part, summary.to_json())?;
+        fs::rename(part, self.0.join(SUMMARY))
+    }
+
+    /// Something in the folder that no run has put there.
+    fn foreign(&self) -> io::Result<Option<String>> {
+        for entry in fs::read_dir(&self.0)? {
+            let name = entry?.file_name();
+            let is_ours = match name.to_str() {
+                Some(SUMMARY) => Self::open(&self.0).is_ok(),
+                Some(TRACES) => are_traces(&self.0.join(TRACES))?,
+                Some(name) => name == CHECKPOINT || PARTS.contains(&name),
+                None => false,
+            };
+            if !is_ours {
+                return Ok(Some(name.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        for name in [SUMMARY, CHECKPOINT].into_iter().chain(PARTS) {
+            remove_if_there(&self.0.join(name))?;
+        }
+        let traces = self.0.join(TRACES);
+        if traces.exists() { fs::remove_dir_all(traces) } else { Ok(()) }
+    }
+}
+
+/// Whether this is a folder with nothing but numbered traces in it.
+fn are_traces(folder: &Path) -> io::Result<bool> {
+    if !folder.is_dir() {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let number = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let is_numbered = number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_numbered || path.extension() != Some(OsStr::new("json")) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_somebody_else_is_left_alone() {
+        let scratch = tempfile::tempdir().unwrap();
+        for foreign in ["notes.txt", "summary.json", "traces/diary.json", "traces/001.txt"] {
+            let folder = scratch.path().join(foreign.replace('/', "-"));
+            fs::create_dir_all(folder.join(TRACES)).unwrap();
+            fs::write(folder.join(foreign), "mine").unwrap();
+            let error = Folder::create(&folder).unwrap_err().to_string();
+            assert!(error.contains("which is not of an earlier run"), "{error}");
+            assert_eq!(fs::read_to_string(folder.join(foreign)).unwrap(), "mine");
+        }
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_replaced() {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::create_dir(scratch.path().join(TRACES)).unwrap();
+        fs::write(scratch.path().join(TRACES).join("001.json"), "{}").unwrap();
+        fs::write(scratch.path().join(PARTS[0]), "half").unwrap();
+        Folder::create(scratch.path()).unwrap();
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,69 @@
+//! Which targets there are, by name.
+//!
+//! A target is named like a URL: `model:link?writes=naive,threads=2`. One table says which names exist, which options
+//! each has, which values an option takes and how the target is made; parsing, help and errors all follow from it, so a
+//! new target is one more entry.
+
+mod models;
+mod name;
+mod options;
+
+use check::Checkable;
+
+pub use self::{
+    name::UnknownTarget,
+    options::{Chosen, Fallback, TargetOption, Values},
+};
+
+/// One entry of the table.
+pub struct Entry {
+    /// The name without options.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Whether it has a disk, so that its power can be cut and a contract can be demanded.
+    pub has_disk: bool,
+    /// What can be chosen.
+    pub options: &'static [TargetOption],
+    /// Makes the target.
+    make: fn(&Chosen) -> Box<dyn Checkable>,
+}
+
+/// Every target.
+pub const TARGETS: [&Entry; 3] = [&models::LINK, &models::INDEX, &models::PHILOSOPHERS];
+
+/// A target that can be checked.
+pub struct Named {
+    /// Its name as the user gave it.
+    pub name: String,
+    /// Which entry it is.
+    pub entry: &'static Entry,
+    /// Every option, given or not.
+    pub chosen: Chosen,
+    /// The target itself.
+    pub target: Box<dyn Checkable>,
+}
+
+impl Named {
+    /// The target of this name.
+    ///
+    /// # Errors
+    /// The scheme, the target, an option or a value does not exist.
+    pub fn parse(name: &str) -> Result<Self, UnknownTarget> {
+        let (entry, chosen) = name::parse(name)?;
+        let target = (entry.make)(&chosen);
+        Ok(Self { name: name.to_owned(), entry, chosen, target })
+    }
+
+    /// The name with every option spelled out.
+    pub fn full_name(&self) -> String {
+        format!("{}?{}", self.entry.name, self.chosen)
+    }
+}
+
+impl Entry {
+    /// The target as it is when no option is given.
+    pub fn with_defaults(&self) -> Box<dyn Checkable> {
+        (self.make)(&Chosen::defaults(self.options))
+    }
+}

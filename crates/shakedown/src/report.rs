@@ -1,0 +1,105 @@
+//! A run as a person reads it.
+
+use explore::Severity;
+
+use crate::{
+    folder::Folder,
+    quantity::{about, bytes, count, plural, seconds},
+    screen::Paint,
+    summary::{Summary, ViolationSummary},
+};
+
+/// Everything about a finished or interrupted run. `stories` belong to the violations, in their order.
+pub fn text(summary: &Summary, stories: &[String], folder: Option<&Folder>, paint: Paint) -> String {
+    let mut text = String::from("\n");
+    for (name, value) in table(summary) {
+        text.push_str(&format!("  {}  {value}\n", paint.faint(&format!("{name:<12}"))));
+    }
+    text.push('\n');
+    for (number, (violation, story)) in (1..).zip(summary.violations.iter().zip(stories)) {
+        text.push_str(&heading(violation, paint));
+        text.push_str("\n\n");
+        text.push_str(story.trim_end());
+        text.push_str("\n\n");
+        if let Some(folder) = folder {
+            let trace = folder.path().join(Folder::trace_name(number));
+            text.push_str(&format!("  See it again: shakedown replay {}\n\n", trace.display()));
+        }
+    }
+    text.push_str(&conclusion(summary, folder, paint));
+    text
+}
+
+fn table(summary: &Summary) -> Vec<(&'static str, String)> {
+    let work = &summary.work;
+    let mut rows = vec![(
+        "states",
+        format!(
+            "{} ({} revisits), depth {}, {} a second",
+            count(summary.states),
+            count(summary.states_revisited),
+            summary.depth,
+            about(summary.states_per_second)
+        ),
+    )];
+    if summary.settings.contract.is_some() {
+        // Images are counted anew after each resume.
+        let at_most = if summary.resumed > 0 { "at most " } else { "" };
+        rows.push(("ops", format!("{}, {} a second", count(work.ops), about(summary.ops_per_second))));
+        let distinct = format!("{at_most}{}", plural(work.crash_states_distinct, "distinct image"));
+        rows.push(("crash states", format!("{} judged, {distinct}", count(work.crash_states))));
+        let memoised = count(work.recoveries_memoised);
+        rows.push(("recoveries", format!("{} run, {memoised} known from what they read", count(work.recoveries))));
+    }
+    let per_state = summary.bytes_per_state;
+    rows.push(("memory", format!("{} at most, {per_state:.1} bytes a state", bytes(summary.peak_memory_bytes))));
+    rows.push(("time", seconds(summary.seconds)));
+    rows
+}
+
+fn heading(violation: &ViolationSummary, paint: Paint) -> String {
+    let ViolationSummary { property, severity, count, .. } = violation;
+    let times = plural(*count, "time");
+    match severity {
+        Severity::Critical => format!("{} {times}", paint.bad(&format!("✗ {property} (critical),"))),
+        Severity::NotCritical => format!("{} {times}", paint.notable(&format!("! {property} (not critical),"))),
+    }
+}
+
+/// What was found, how far the search got, and what that means.
+fn conclusion(summary: &Summary, folder: Option<&Folder>, paint: Paint) -> String {
+    let mut lines = vec![verdict(summary, paint)];
+    lines.push(reach(summary, paint));
+    lines.extend(summary.limits_hit.iter().map(|limit| format!("  - {limit}")));
+    match folder {
+        Some(folder) if folder.checkpoint().exists() => {
+            lines.push(format!("Go on with: shakedown check --resume {}", folder.path().display()));
+        }
+        None if !summary.violations.is_empty() => lines.push("Use --out DIR to keep the traces.".to_owned()),
+        _ => {}
+    }
+    lines.join("\n") + "\n"
+}
+
+fn verdict(summary: &Summary, paint: Paint) -> String {
+    let violations = &summary.violations;
+    let is_critical = |violation: &&ViolationSummary| violation.severity == Severity::Critical;
+    let critical = violations.iter().filter(is_critical).count();
+    let names: Vec<&str> = violations.iter().map(|violation| violation.property.as_str()).collect();
+    let names = names.join(", ");
+    match (violations.len(), critical) {
+        (0, _) => paint.good("No violation."),
+        (_, 0) => format!("{} {names}. Nothing is lost.", paint.notable("Violated, none of it critical:")),
+        (all, critical) if all == critical => format!("{} {names}.", paint.bad("Violated, all critical:")),
+        (_, critical) => format!("{} {names}.", paint.bad(&format!("Violated, {critical} of them critical:"))),
+    }
+}
+
+fn reach(summary: &Summary, paint: Paint) -> String {
+    let is_deeper = summary.settings.depth_max.is_some() && !summary.limits_hit.is_empty();
+    match (summary.complete, is_deeper) {
+        (true, false) => format!("{} every state that can be reached was searched.", paint.strong("Complete:")),
+        (true, true) => format!("{} every state up to this depth was searched.", paint.strong("Complete:")),
+        (false, _) => format!("{} what was not searched may hide more.", paint.strong("Not complete:")),
+    }
+}

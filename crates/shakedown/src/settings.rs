@@ -1,0 +1,143 @@
+//! Everything that decides the result of a check, complete and checked: what a run is begun with, and resumed with.
+
+use anyhow::{Result, bail, ensure};
+use check::CheckOptions;
+use disk::CrashMode;
+use explore::{Order, VisitedKind};
+use serde::{Deserialize, Serialize};
+use vfs::contract::Contract;
+
+use crate::{
+    arguments::{Plan, SearchOrder, VisitedSet},
+    registry::Named,
+};
+
+const CRASH_STATES_MAX: u32 = 4096;
+const BITSTATE_BITS: u8 = 33;
+const BITSTATE_HASHES: u8 = 3;
+
+/// A plan with every default filled in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    pub target: String,
+    pub crash: CrashMode,
+    /// `None` for a target without a disk.
+    pub contract: Option<Contract>,
+    pub crash_states_max: u32,
+    pub continue_after_crash: bool,
+    pub search: SearchOrder,
+    pub visited: VisitedSet,
+    pub bitstate_bits: Option<u8>,
+    pub bitstate_hashes: Option<u8>,
+    pub symmetry: bool,
+    pub seed: u64,
+    pub depth_max: Option<u32>,
+}
+
+impl Settings {
+    /// The settings of a new run.
+    ///
+    /// # Errors
+    /// A flag makes no sense for this target or without another flag.
+    pub fn new(named: &Named, plan: &Plan) -> Result<Self> {
+        refuse_what_needs_a_disk(named, plan)?;
+        let visited = plan.visited.unwrap_or(VisitedSet::Exact);
+        let is_bitstate = visited == VisitedSet::Bitstate;
+        if let (Some(flag), false) = (bitstate_flag(plan), is_bitstate) {
+            bail!("use {flag} without --visited bitstate");
+        }
+        let crash_default = if named.entry.has_disk { CrashMode::Prefix } else { CrashMode::Off };
+        Ok(Self {
+            target: named.name.clone(),
+            crash: plan.crash.unwrap_or(crash_default),
+            contract: named.entry.has_disk.then(|| plan.contract.unwrap_or(named.target.promise().contract)),
+            crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
+            continue_after_crash: !plan.no_continue,
+            search: plan.search.unwrap_or(SearchOrder::Bfs),
+            visited,
+            bitstate_bits: is_bitstate.then(|| plan.bitstate_bits.unwrap_or(BITSTATE_BITS)),
+            bitstate_hashes: is_bitstate.then(|| plan.bitstate_hashes.unwrap_or(BITSTATE_HASHES)),
+            symmetry: !plan.no_symmetry,
+            seed: plan.seed.unwrap_or(0),
+            depth_max: plan.depth,
+        })
+    }
+
+    /// What is checked.
+    pub fn check_options(&self) -> CheckOptions {
+        CheckOptions {
+            crash: self.crash,
+            contract: self.contract.unwrap_or(Contract::Mountable),
+            continue_after_crash: self.continue_after_crash,
+            crash_states_max: self.crash_states_max as usize,
+            seed: self.seed,
+        }
+    }
+
+    /// In which order.
+    pub fn order(&self) -> Order {
+        match self.search {
+            SearchOrder::Dfs => Order::DepthFirst,
+            SearchOrder::Bfs => Order::BreadthFirst,
+            SearchOrder::Random => Order::RandomWalk,
+        }
+    }
+
+    /// How visited states are remembered.
+    pub fn visited_kind(&self) -> VisitedKind {
+        match self.visited {
+            VisitedSet::Exact => VisitedKind::Exact,
+            VisitedSet::Hash => VisitedKind::Hash64,
+            VisitedSet::Hash128 => VisitedKind::Hash128,
+            VisitedSet::Bitstate => VisitedKind::Bitstate {
+                bits_log2: self.bitstate_bits.unwrap_or(BITSTATE_BITS),
+                hashes: self.bitstate_hashes.unwrap_or(BITSTATE_HASHES),
+            },
+        }
+    }
+
+    /// The plan as flags, every default spelled out.
+    pub fn flags(&self) -> String {
+        let mut flags = Vec::new();
+        if let Some(contract) = self.contract {
+            flags.push(format!("--crash {} --contract {contract}", self.crash));
+            flags.push(format!("--crash-states {}", self.crash_states_max));
+            flags.extend((!self.continue_after_crash).then(|| "--no-continue".to_owned()));
+        }
+        flags.push(format!("--search {} --visited {}", word(self.search), word(self.visited)));
+        flags.extend(self.bitstate_bits.map(|bits| format!("--bitstate-bits {bits}")));
+        flags.extend(self.bitstate_hashes.map(|hashes| format!("--bitstate-hashes {hashes}")));
+        flags.extend((!self.symmetry).then(|| "--no-symmetry".to_owned()));
+        flags.extend(self.depth_max.map(|depth| format!("--depth {depth}")));
+        flags.push(format!("--seed {}", self.seed));
+        flags.join(" ")
+    }
+}
+
+/// The word by which the command line knows a value.
+fn word(value: impl clap::ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
+    let bits = plan.bitstate_bits.map(|_| "--bitstate-bits");
+    bits.or(plan.bitstate_hashes.map(|_| "--bitstate-hashes"))
+}
+
+/// A flag that would do nothing is an error and not a silence.
+fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
+    let given = [
+        ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),
+        ("--contract", plan.contract.is_some()),
+        ("--crash-states", plan.crash_states.is_some()),
+        ("--no-continue", plan.no_continue),
+    ];
+    let needless = given.into_iter().find(|(_, given)| *given && !named.entry.has_disk);
+    ensure!(
+        needless.is_none(),
+        "use {} with {}: it has no disk whose power could be cut",
+        needless.map_or("", |(flag, _)| flag),
+        named.entry.name
+    );
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! What a run came to, as one JSON object: printed by `--json`, kept as `summary.json`, read again by `--resume`.
+
+use check::{CheckReport, Work};
+use explore::{Limit, Severity};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::settings::Settings;
+
+/// The keys are a promise to users.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// Of the program.
+    pub version: String,
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// Other targets that ran beside it.
+    pub against: Vec<String>,
+    pub threads: usize,
+    /// The deepest state.
+    pub depth: u32,
+    pub states: u64,
+    pub states_revisited: u64,
+    #[serde(flatten)]
+    pub work: Work,
+    /// Waiting states that were dropped unexpanded because memory ran out.
+    pub states_dropped: u64,
+    /// Worst first.
+    pub violations: Vec<ViolationSummary>,
+    /// Where a workload set was run.
+    pub workloads: Option<Value>,
+    /// Where inputs were counted.
+    pub input_coverage: Option<Value>,
+    pub complete: bool,
+    pub limits_hit: Vec<String>,
+    /// The time of the search; what was resumed counts too.
+    pub seconds: f64,
+    pub ops_per_second: f64,
+    pub states_per_second: f64,
+    /// The largest resident set of the process.
+    pub peak_memory_bytes: u64,
+    pub memory: MemorySummary,
+    pub bytes_per_state: f64,
+    /// How often the run was resumed.
+    pub resumed: u32,
+}
+
+/// A violated property.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ViolationSummary {
+    pub property: String,
+    pub severity: Severity,
+    pub count: u64,
+    /// The trace itself, or where it is in the run's folder.
+    pub trace: Value,
+}
+
+/// Where the memory went, by the search's own account.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct MemorySummary {
+    pub visited_bytes: u64,
+    pub link_bytes: u64,
+    pub peak_bytes: u64,
+}
+
+impl Summary {
+    /// The summary of a search, still without its violations. A resumed search continues `earlier`.
+    pub fn new(settings: Settings, threads: usize, report: &CheckReport, earlier: Option<&Self>) -> Self {
+        let seconds = report.elapsed.as_secs_f64() + earlier.map_or(0.0, |earlier| earlier.seconds);
+        let work = earlier.map_or(report.work, |earlier| sum(earlier.work, report.work));
+        let limits = Limits::of(&settings, report, work, earlier);
+        let kept_bytes = report.memory.visited_bytes + report.memory.link_bytes;
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings,
+            against: Vec::new(),
+            threads,
+            depth: report.depth,
+            states: report.states,
+            states_revisited: report.states_revisited,
+            work,
+            states_dropped: limits.states_dropped,
+            violations: Vec::new(),
+            workloads: None,
+            input_coverage: None,
+            complete: limits.complete,
+            limits_hit: limits.says,
+            seconds,
+            ops_per_second: rate(work.ops, seconds),
+            states_per_second: rate(report.states, seconds),
+            peak_memory_bytes: peak_memory_bytes()
+                .unwrap_or(report.memory.peak_bytes)
+                .max(earlier.map_or(0, |earlier| earlier.peak_memory_bytes)),
+            memory: MemorySummary {
+                visited_bytes: report.memory.visited_bytes,
+                link_bytes: report.memory.link_bytes,
+                peak_bytes: report.memory.peak_bytes.max(earlier.map_or(0, |earlier| earlier.memory.peak_bytes)),
+            },
+            bytes_per_state: kept_bytes as f64 / report.states.max(1) as f64,
+            resumed: earlier.map_or(0, |earlier| earlier.resumed + 1),
+        }
+    }
+
+    /// The object as text that ends with a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data");
+        text.push('\n');
+        text
+    }
+}
+
+/// What was cut off, sampled or dropped, in this search or in an earlier part of the run.
+struct Limits {
+    states_dropped: u64,
+    says: Vec<String>,
+    complete: bool,
+}
+
+impl Limits {
+    fn of(settings: &Settings, report: &CheckReport, work: Work, earlier: Option<&Summary>) -> Self {
+        let dropped_earlier = earlier.map_or(0, |earlier| earlier.states_dropped);
+        let dropped =
+            report.limits.iter().map(|limit| if let Limit::StatesDropped(count) = limit { *count } else { 0 });
+        let states_dropped = dropped_earlier + dropped.sum::<u64>();
+        let others = report.limits.iter().filter(|limit| !matches!(limit, Limit::StatesDropped(_)));
+        let mut says: Vec<String> = others.map(Limit::to_string).collect();
+        if states_dropped > 0 {
+            says.push(Limit::StatesDropped(states_dropped).to_string());
+        }
+        // A search does not remember that an earlier part of it was cut off at the same depth.
+        let cut_at_depth = settings.depth_max.map(|depth| Limit::Depth(depth).to_string());
+        let cut_earlier = |limit: &String| earlier.is_some_and(|earlier| earlier.limits_hit.contains(limit));
+        says.extend(cut_at_depth.filter(|limit| cut_earlier(limit) && !says.contains(limit)));
+        if work.positions_sampled > 0 {
+            let most = settings.crash_states_max;
+            says.push(format!(
+                "{} positions had over {most} crash states: a sample was judged",
+                work.positions_sampled
+            ));
+        }
+        Self { complete: report.complete && states_dropped == 0 && work.positions_sampled == 0, states_dropped, says }
+    }
+}
+
+/// Images that were met in both parts count in both, since the first part's are not kept.
+fn sum(one: Work, other: Work) -> Work {
+    Work {
+        ops: one.ops + other.ops,
+        crash_states: one.crash_states + other.crash_states,
+        crash_states_distinct: one.crash_states_distinct + other.crash_states_distinct,
+        recoveries: one.recoveries + other.recoveries,
+        recoveries_memoised: one.recoveries_memoised + other.recoveries_memoised,
+        positions_sampled: one.positions_sampled + other.positions_sampled,
+    }
+}
+
+/// How many of them a second.
+pub fn rate(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+/// The largest resident set of this process so far, where the system tells.
+fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
