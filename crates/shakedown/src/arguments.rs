@@ -73,13 +73,28 @@ pub struct Check {
     #[arg(long)]
     pub json: bool,
     /// Go on with a run that was cut short, as it was begun; its budget and threads may be new
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["target", "Plan"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_THE_RUN)]
     pub resume: Option<PathBuf>,
 }
 
+/// What a resumed run cannot change.
+const FIXED_BY_THE_RUN: [&str; 12] = [
+    "target",
+    "depth",
+    "crash",
+    "contract",
+    "crash_states",
+    "no_continue",
+    "search",
+    "visited",
+    "bitstate_bits",
+    "bitstate_hashes",
+    "no_symmetry",
+    "seed",
+];
+
 /// What decides the result of a check, besides its target. A resumed run has the plan of the run that it resumes.
 #[derive(Debug, Args)]
-#[group(id = "Plan", multiple = true)]
 pub struct Plan {
     /// Do not look beyond so many actions from the start
     #[arg(long, value_name = "N")]

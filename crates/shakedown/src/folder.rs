@@ -78,7 +78,7 @@ impl Folder {
     }
 
     fn write_all(&self, summary: &Summary, traces: &[&Trace]) -> io::Result<()> {
-        if summary.complete {
+        if !summary.resumable {
             remove_if_there(&self.checkpoint())?;
         }
         let folder = self.0.join(TRACES);

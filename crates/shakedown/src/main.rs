@@ -7,6 +7,7 @@ mod arguments;
 mod budget;
 mod commands;
 mod folder;
+mod memory;
 mod plain;
 mod progress;
 mod quantity;
@@ -57,12 +58,11 @@ fn complain(fragment: &str) -> ExitCode {
 
 /// An error with its causes, each said once: many messages quote their cause.
 fn fragment(error: &anyhow::Error) -> String {
-    let mut text = String::new();
+    let mut said: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !text.contains(&cause) {
-            let colon = if text.is_empty() { "" } else { ": " };
-            text.push_str(&format!("{colon}{cause}"));
+        if !said.last().is_some_and(|earlier| earlier.contains(&cause)) {
+            said.push(cause);
         }
     }
-    text
+    said.join(": ")
 }

@@ -11,7 +11,7 @@ use check::{
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, System};
 
-/// How many states a search for a known violation may cost; beyond it the violation counts as not found again.
+/// How many states a search for a known violation may cost; one that needs more cannot be replayed.
 const STATES_MAX: u64 = 20_000_000;
 /// The system panicked.
 const PANIC: &str = "panic";
@@ -23,7 +23,7 @@ pub struct Plain<S: System> {
 }
 
 /// Puts an action into words, given the actions before it.
-type Says<S> = fn(&[<S as System>::Action], &<S as System>::Action) -> String;
+type Says<S> = fn(&[<S as System>::Action], <S as System>::Action) -> String;
 
 impl<S: System<Evidence: fmt::Display>> Plain<S>
 where
@@ -36,7 +36,7 @@ where
 
     fn trace(&self, known: Known<'_>, moves: &[explore::Move<S::Action>]) -> Trace {
         let actions: Vec<S::Action> = moves.iter().map(|a_move| a_move.action).collect();
-        let act = |at: usize| Move::Act { action: actions[at].into(), says: (self.says)(&actions[..at], &actions[at]) };
+        let act = |at: usize| Move::Act { action: actions[at].into(), says: (self.says)(&actions[..at], actions[at]) };
         Trace {
             version: check::VERSION,
             target: known.target.to_owned(),
@@ -49,13 +49,16 @@ where
         }
     }
 
-    /// The shortest way to what the trace violates, if it is no longer than the trace.
-    fn search_again(&self, trace: &Trace) -> Option<(Property, Trace)> {
+    /// The first of the shortest ways to what the trace violates; `None` if there is none as short as the trace.
+    fn search_again(&self, trace: &Trace) -> Result<Option<(Property, Trace)>, ReplayError> {
         let depth = u32::try_from(trace.schedule.len()).ok();
         let budget = Budget { depth, states: Some(STATES_MAX), ..Budget::default() };
-        let search = Search::new(&self.system).order(Order::BreadthFirst).budget(budget);
-        let report = search.run().ok()?;
-        let found = report.violations.iter().find(|violation| violation.property.name == trace.property)?;
+        let too_many = ReplayError::NoSuchMove { number: trace.schedule.len(), what: "too many states lie before it" };
+        let Ok(report) = Search::new(&self.system).order(Order::BreadthFirst).budget(budget).run() else {
+            return Err(too_many);
+        };
+        let found = report.violations.iter().find(|violation| violation.property.name == trace.property);
+        let Some(found) = found else { return if report.complete { Ok(None) } else { Err(too_many) } };
         let known = Known {
             target: &trace.target,
             options: trace.options,
@@ -63,7 +66,7 @@ where
             severity: found.property.severity,
             detail: found.evidence.to_string(),
         };
-        Some((found.property, self.trace(known, &found.trace)))
+        Ok(Some((found.property, self.trace(known, &found.trace))))
     }
 }
 
@@ -119,12 +122,20 @@ where
 
     fn replay(&self, trace: &Trace) -> Result<Replayed, ReplayError> {
         let moves = trace.schedule.iter().map(shown).collect::<Option<_>>().ok_or(ReplayError::OtherKind)?;
-        let again = self.search_again(trace).filter(|(_, again)| again.schedule == trace.schedule);
+        let again = self.search_again(trace)?;
+        if let Some((_, again)) = &again {
+            let differs = again.schedule.iter().zip(&trace.schedule).position(|(one, other)| one != other);
+            let beyond = (again.schedule.len() < trace.schedule.len()).then_some(again.schedule.len());
+            if let Some(at) = differs.or(beyond) {
+                let what = "it is not on the first of the shortest ways; --minimise finds that one";
+                return Err(ReplayError::NoSuchMove { number: at + 1, what });
+            }
+        }
         Ok(Replayed { moves, violation: again.map(|(property, again)| (property, again.detail)) })
     }
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
-        Ok(self.search_again(trace).map_or_else(|| trace.clone(), |(_, shortest)| shortest))
+        Ok(self.search_again(trace)?.map_or_else(|| trace.clone(), |(_, shortest)| shortest))
     }
 }
 

@@ -1,4 +1,4 @@
-//! How far a search is: a live line on a terminal, plain lines elsewhere, both on standard error.
+//! How far a search is: live on a terminal, plain lines elsewhere, both on standard error.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -10,16 +10,19 @@ use explore::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
-    quantity::{about, bytes, count, seconds},
+    quantity::{about, bytes, count, plural, seconds},
     summary::rate,
 };
 
 /// How often a plain line is written.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Two short rows, so that nothing is cut off on a narrow terminal.
+const LIVE: &str = "{spinner} {wide_msg}\n  {prefix}";
+
 /// Where progress is shown.
 pub enum Display {
-    /// One line that changes.
+    /// In one place, changing.
     Live(ProgressBar),
     /// A line now and then, the next one when the search is this old.
     Plain(Duration),
@@ -32,10 +35,7 @@ impl Display {
     pub fn new(json: bool) -> Self {
         if io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(
-                ProgressStyle::with_template("{spinner} {wide_msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-            );
+            bar.set_style(ProgressStyle::with_template(LIVE).unwrap_or_else(|_| ProgressStyle::default_spinner()));
             Self::Live(bar)
         } else if json {
             Self::Quiet
@@ -48,19 +48,21 @@ impl Display {
     pub fn show(&mut self, progress: &Progress, work: &Work) {
         match self {
             Self::Live(bar) => {
-                bar.set_message(line(progress, work));
+                bar.set_message(reached(progress));
+                bar.set_prefix(done(progress, work));
                 bar.tick();
             }
             Self::Plain(next) if progress.elapsed >= *next => {
                 *next = progress.elapsed + PLAIN_INTERVAL;
+                let parts = [reached(progress), done(progress, work)];
                 // Nobody is there to be told that progress cannot be shown.
-                let _ = writeln!(io::stderr(), "{}", line(progress, work));
+                let _ = writeln!(io::stderr(), "{}", parts.join(" · ").trim_end_matches(" · "));
             }
             Self::Plain(_) | Self::Quiet => {}
         }
     }
 
-    /// Leaves no trace of the live line.
+    /// Leaves nothing of the live rows behind.
     pub fn end(self) {
         if let Self::Live(bar) = self {
             bar.finish_and_clear();
@@ -68,21 +70,28 @@ impl Display {
     }
 }
 
-fn line(progress: &Progress, work: &Work) -> String {
+/// How far the search has come.
+fn reached(progress: &Progress) -> String {
     let elapsed = progress.elapsed.as_secs_f64();
-    let mut parts = vec![
+    [
         seconds(elapsed),
         format!("{} states ({}/s)", count(progress.states), about(rate(progress.states, elapsed))),
-    ];
-    if work.ops > 0 {
-        parts.push(format!("{} ops ({}/s)", count(work.ops), about(rate(work.ops, elapsed))));
-        parts.push(format!("{} crash states", count(work.crash_states)));
+        format!("depth {}", progress.depth),
+        plural(progress.violations, "violation"),
+        bytes(progress.memory_bytes),
+    ]
+    .join(" · ")
+}
+
+/// What it took; nothing for a target without ops.
+fn done(progress: &Progress, work: &Work) -> String {
+    let per_second = about(rate(work.ops, progress.elapsed.as_secs_f64()));
+    let crash_states = count(work.crash_states);
+    if work.ops == 0 {
+        String::new()
+    } else {
+        format!("{} ops ({per_second}/s) · {crash_states} crash states", count(work.ops))
     }
-    parts.push(format!("depth {}", progress.depth));
-    parts.push(format!("{} waiting", count(progress.waiting)));
-    parts.push(format!("{} violations", count(progress.violations)));
-    parts.push(bytes(progress.memory_bytes));
-    parts.join(" · ")
 }
 
 #[cfg(test)]
@@ -90,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_everything() {
+    fn progress_says_everything() {
         let progress = Progress {
             states: 12_000,
             states_revisited: 5,
@@ -102,12 +111,8 @@ mod tests {
             elapsed: Duration::from_secs(2),
         };
         let work = Work { ops: 400, crash_states: 900, ..Work::default() };
-        assert_eq!(
-            line(&progress, &work),
-            "2.0 s · 12,000 states (6000/s) · 400 ops (200/s) · 900 crash states · depth 7 · 40 waiting · 3 violations \
-             · 3.0 MiB"
-        );
-        let plain = line(&progress, &Work::default());
-        assert!(!plain.contains("ops") && !plain.contains("crash"), "{plain}");
+        assert_eq!(reached(&progress), "2.0 s · 12,000 states (6000/s) · depth 7 · 3 violations · 3.0 MiB");
+        assert_eq!(done(&progress, &work), "400 ops (200/s) · 900 crash states");
+        assert_eq!(done(&progress, &Work::default()), "");
     }
 }

@@ -15,11 +15,14 @@ pub fn count(number: u64) -> String {
 
 /// A count that need not be exact: `1234567` as `1.23 M`.
 pub fn about(number: f64) -> String {
-    let units = [(1e9, " G"), (1e6, " M"), (1e4, " k")];
-    match units.into_iter().find(|(size, _)| number >= *size) {
-        Some((size, unit)) => format!("{:.2}{unit}", number / if unit == " k" { 1e3 } else { size }),
-        None => format!("{number:.0}"),
-    }
+    let (size, unit) = match number {
+        small if small < 1e4 => return format!("{small:.0}"),
+        medium if medium < 1e6 => (medium / 1e3, "k"),
+        large if large < 1e9 => (large / 1e6, "M"),
+        huge => (huge / 1e9, "G"),
+    };
+    let decimals = if size < 10.0 { 2 } else { usize::from(size < 100.0) };
+    format!("{size:.decimals$} {unit}")
 }
 
 /// `1536` as `1.5 KiB`.
@@ -56,7 +59,7 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([9_999.0, 12_345.0, 1_234_567.0, 2e9].map(about), ["9999", "12.35 k", "1.23 M", "2.00 G"]);
+        assert_eq!([9_999.0, 12_345.0, 1_234_567.0, 2e9].map(about), ["9999", "12.3 k", "1.23 M", "2.00 G"]);
         assert_eq!([512, 1536, 5 << 30].map(bytes), ["512 B", "1.5 KiB", "5.0 GiB"]);
         assert_eq!([0.25, 12.34, 125.0].map(seconds), ["250 ms", "12.3 s", "2 min 5 s"]);
         assert_eq!([1, 2000].map(|number| plural(number, "time")), ["1 time", "2,000 times"]);

@@ -9,25 +9,25 @@ use crate::{
     summary::{Summary, ViolationSummary},
 };
 
+/// With fewer states than this, their share of the tables' first allocation says nothing.
+const TELLING_STATES: u64 = 100_000;
+
 /// Everything about a finished or interrupted run. `stories` belong to the violations, in their order.
 pub fn text(summary: &Summary, stories: &[String], folder: Option<&Folder>, paint: Paint) -> String {
-    let mut text = String::from("\n");
-    for (name, value) in table(summary) {
-        text.push_str(&format!("  {}  {value}\n", paint.faint(&format!("{name:<12}"))));
-    }
-    text.push('\n');
+    let row = |(name, value)| format!("  {}  {value}", paint.faint(&format!("{name:<12}")));
+    let table: Vec<String> = table(summary).into_iter().map(row).collect();
+    let mut paragraphs = vec![String::new(), table.join("\n")];
     for (number, (violation, story)) in (1..).zip(summary.violations.iter().zip(stories)) {
-        text.push_str(&heading(violation, paint));
-        text.push_str("\n\n");
-        text.push_str(story.trim_end());
-        text.push_str("\n\n");
-        if let Some(folder) = folder {
+        paragraphs.push(heading(violation, paint));
+        paragraphs.push(story.trim_end().to_owned());
+        paragraphs.extend(folder.map(|folder| {
             let trace = folder.path().join(Folder::trace_name(number));
-            text.push_str(&format!("  See it again: shakedown replay {}\n\n", trace.display()));
-        }
+            format!("  See it again: shakedown replay {}", trace.display())
+        }));
     }
-    text.push_str(&conclusion(summary, folder, paint));
-    text
+    paragraphs.push(conclusion(summary, folder, paint));
+    // The first paragraph is empty and leaves one blank line above the table.
+    paragraphs.join("\n\n")[1..].to_owned()
 }
 
 fn table(summary: &Summary) -> Vec<(&'static str, String)> {
@@ -51,8 +51,9 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
         let memoised = count(work.recoveries_memoised);
         rows.push(("recoveries", format!("{} run, {memoised} known from what they read", count(work.recoveries))));
     }
-    let per_state = summary.bytes_per_state;
-    rows.push(("memory", format!("{} at most, {per_state:.1} bytes a state", bytes(summary.peak_memory_bytes))));
+    let per_state = format!(", {:.1} bytes a state", summary.bytes_per_state);
+    let per_state = if summary.states >= TELLING_STATES { &per_state } else { "" };
+    rows.push(("memory", format!("{} at most{per_state}", bytes(summary.peak_memory_bytes))));
     rows.push(("time", seconds(summary.seconds)));
     rows
 }
@@ -72,7 +73,7 @@ fn conclusion(summary: &Summary, folder: Option<&Folder>, paint: Paint) -> Strin
     lines.push(reach(summary, paint));
     lines.extend(summary.limits_hit.iter().map(|limit| format!("  - {limit}")));
     match folder {
-        Some(folder) if folder.checkpoint().exists() => {
+        Some(folder) if summary.resumable => {
             lines.push(format!("Go on with: shakedown check --resume {}", folder.path().display()));
         }
         None if !summary.violations.is_empty() => lines.push("Use --out DIR to keep the traces.".to_owned()),

@@ -9,6 +9,8 @@ use vfs::contract::Contract;
 
 use crate::{
     arguments::{Plan, SearchOrder, VisitedSet},
+    memory,
+    quantity::bytes,
     registry::Named,
 };
 
@@ -96,6 +98,22 @@ impl Settings {
         }
     }
 
+    /// Refuses a table of visited states that this machine cannot hold.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn fits_into_memory(&self) -> Result<()> {
+        let (Some(bits), Some(available)) = (self.bitstate_bits, memory::available_bytes()) else { return Ok(()) };
+        let needed = 1u64 << bits >> 3;
+        ensure!(
+            needed <= available,
+            "use --bitstate-bits {bits}: the table takes {}, but only {} are free",
+            bytes(needed),
+            bytes(available)
+        );
+        Ok(())
+    }
+
     /// The plan as flags, every default spelled out.
     pub fn flags(&self) -> String {
         let mut flags = Vec::new();
@@ -104,7 +122,7 @@ impl Settings {
             flags.push(format!("--crash-states {}", self.crash_states_max));
             flags.extend((!self.continue_after_crash).then(|| "--no-continue".to_owned()));
         }
-        flags.push(format!("--search {} --visited {}", word(self.search), word(self.visited)));
+        flags.push(format!("--search {} --visited {}", word(&self.search), word(&self.visited)));
         flags.extend(self.bitstate_bits.map(|bits| format!("--bitstate-bits {bits}")));
         flags.extend(self.bitstate_hashes.map(|hashes| format!("--bitstate-hashes {hashes}")));
         flags.extend((!self.symmetry).then(|| "--no-symmetry".to_owned()));
@@ -115,7 +133,7 @@ impl Settings {
 }
 
 /// The word by which the command line knows a value.
-fn word(value: impl clap::ValueEnum) -> String {
+fn word(value: &impl clap::ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 

@@ -29,15 +29,11 @@ pub fn tell(target: &dyn Checkable, trace: &Trace, every_step: bool) -> Result<T
 
 /// There is nothing to see of a target that panicked but what it was asked.
 fn tell_panic(trace: &Trace) -> String {
-    let mut text = String::new();
-    for (number, a_move) in (1..).zip(&trace.schedule) {
-        let says = match (a_move, a_move.op().and_then(|op| trace.ops.get(op.op))) {
-            (Move::Act { says, .. }, _) => says.clone(),
-            (_, Some(op)) => op.to_string(),
-            (_, None) => String::new(),
-        };
-        text.push_str(&format!("{number:>4}. {says}\n"));
-    }
-    text.push_str(&format!("\nBroken: the target panicked\n  {}\n", trace.detail));
-    text
+    let says = |a_move: &Move| match (a_move, a_move.op().and_then(|op| trace.ops.get(op.op))) {
+        (Move::Act { says, .. }, _) => says.clone(),
+        (_, Some(op)) => op.to_string(),
+        (_, None) => String::new(),
+    };
+    let moves = (1..).zip(&trace.schedule).map(|(number, a_move)| format!("{number:>4}. {}\n", says(a_move)));
+    format!("{}\nBroken: the target panicked\n  {}\n", moves.collect::<String>(), trace.detail)
 }

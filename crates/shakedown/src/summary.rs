@@ -5,7 +5,7 @@ use explore::{Limit, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::settings::Settings;
+use crate::{memory, settings::Settings};
 
 /// The keys are a promise to users.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub struct Summary {
     pub peak_memory_bytes: u64,
     pub memory: MemorySummary,
     pub bytes_per_state: f64,
+    /// Whether the run was cut short in a folder from which it can be resumed.
+    pub resumable: bool,
     /// How often the run was resumed.
     pub resumed: u32,
 }
@@ -57,6 +59,7 @@ pub struct ViolationSummary {
 
 /// Where the memory went, by the search's own account.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "these are keys of JSON, and a key says its unit")]
 pub struct MemorySummary {
     pub visited_bytes: u64,
     pub link_bytes: u64,
@@ -88,7 +91,7 @@ impl Summary {
             seconds,
             ops_per_second: rate(work.ops, seconds),
             states_per_second: rate(report.states, seconds),
-            peak_memory_bytes: peak_memory_bytes()
+            peak_memory_bytes: memory::peak_bytes()
                 .unwrap_or(report.memory.peak_bytes)
                 .max(earlier.map_or(0, |earlier| earlier.peak_memory_bytes)),
             memory: MemorySummary {
@@ -97,8 +100,14 @@ impl Summary {
                 peak_bytes: report.memory.peak_bytes.max(earlier.map_or(0, |earlier| earlier.memory.peak_bytes)),
             },
             bytes_per_state: kept_bytes as f64 / report.states.max(1) as f64,
+            resumable: false,
             resumed: earlier.map_or(0, |earlier| earlier.resumed + 1),
         }
+    }
+
+    /// Whether the target panicked, which ends a run for good.
+    pub fn panicked(&self) -> bool {
+        self.limits_hit.contains(&Limit::Panic.to_string())
     }
 
     /// The object as text that ends with a newline.
@@ -159,10 +168,8 @@ pub fn rate(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// The largest resident set of this process so far, where the system tells.
-fn peak_memory_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
+/// Whether a search that met this limit left something to do.
+pub fn leaves_work(limit: &Limit) -> bool {
+    use Limit::{Interrupted, Memory, States, Time, UntilViolation};
+    matches!(limit, States(_) | Time(_) | Memory(_) | Interrupted | UntilViolation)
 }

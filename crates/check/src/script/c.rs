@@ -61,7 +61,7 @@ fn call(op: &Op) -> String {
         Op::Open { flags, mode, fd, .. } => format!("open_slot({}, {flags}, 0{mode:o}, {})", path(), fd.0),
         Op::Close { fd } => format!("close_slot({})", fd.0),
         Op::Create { mode, .. } => format!("create_file({}, 0{mode:o})", path()),
-        Op::Read { file, offset, len } => format!("read_range({}, {offset}u, {len}u)", by(file)),
+        Op::Read { file, offset, len } => format!("read_range({}, {}, {})", by(file), number(*offset), number(*len)),
         Op::Write { file, at, data, via } => {
             let function = if *via == WriteVia::Mmap { "write_mapped" } else { "write_bytes" };
             let (offset, how) = match (at, via) {
@@ -70,11 +70,11 @@ fn call(op: &Op) -> String {
                 (WriteAt::End, WriteVia::Direct) => (0, "O_APPEND | O_DIRECT"),
                 (WriteAt::End, _) => (0, "O_APPEND"),
             };
-            format!("{function}({}, {offset}u, {}u, {}, {how})", by(file), data.len, data.fill)
+            format!("{function}({}, {}, {}, {}, {how})", by(file), number(offset), number(data.len), data.fill)
         }
-        Op::Truncate { file, size } => format!("set_size({}, {size}u)", by(file)),
+        Op::Truncate { file, size } => format!("set_size({}, {})", by(file), number(*size)),
         Op::Fallocate { file, how, offset, len } => {
-            format!("allocate({}, {}, {offset}u, {len}u)", by(file), allocate_mode(*how))
+            format!("allocate({}, {}, {}, {})", by(file), allocate_mode(*how), number(*offset), number(*len))
         }
         Op::Mkdir { mode, .. } => format!("make_dir({}, 0{mode:o})", path()),
         Op::Rmdir { .. } => format!("remove_dir({})", path()),
@@ -87,12 +87,12 @@ fn call(op: &Op) -> String {
         Op::Chmod { mode, .. } => format!("set_mode({}, 0{mode:o})", path()),
         Op::Chown { uid, gid, .. } => format!("set_owner({}, {}, {})", path(), id(*uid), id(*gid)),
         Op::Setxattr { name, value, .. } => {
-            format!("set_xattr({}, {}, {}u, {})", path(), quoted(name), value.len, value.fill)
+            format!("set_xattr({}, {}, {}, {})", path(), quoted(name), number(value.len), value.fill)
         }
         Op::Removexattr { name, .. } => format!("remove_xattr({}, {})", path(), quoted(name)),
         Op::Fsync { file } => format!("fsync_file({})", by(file)),
         Op::Fdatasync { file } => format!("fdatasync_file({})", by(file)),
-        Op::Msync { file, offset, len } => format!("msync_range({}, {offset}u, {len}u)", by(file)),
+        Op::Msync { file, offset, len } => format!("msync_range({}, {}, {})", by(file), number(*offset), number(*len)),
         Op::Sync => "sync_all()".to_owned(),
         Op::Syncfs => "syncfs(root)".to_owned(),
         Op::Remount => "remount()".to_owned(),
@@ -128,6 +128,11 @@ fn quoted(text: &str) -> String {
     }
     literal.push('"');
     literal
+}
+
+/// A number that a compiler does not take for a negative one.
+fn number(number: u64) -> String {
+    if i64::try_from(number).is_ok() { number.to_string() } else { format!("{number}u") }
 }
 
 fn id(id: Option<u32>) -> String {

@@ -56,13 +56,13 @@ fn parts(trace: &Trace) -> Vec<Part<'_>> {
     let mut part = Part::default();
     let mut begun = BTreeSet::new();
     for a_move in &trace.schedule {
-        let Some((a_move_of, op)) = a_move.op().and_then(|of| Some((of, trace.ops.get(of.op)?))) else { continue };
-        let number = a_move_of.op + 1;
+        let Some((made, op)) = a_move.op().and_then(|made| Some((made, trace.ops.get(made.op)?))) else { continue };
+        let number = made.op + 1;
         if begun.insert(number) && *op != Op::Crash {
             part.ops.push((number, op));
         }
-        if a_move_of.crash.is_some() || *op == Op::Crash {
-            part.cut = Some(cut(a_move, number, op, a_move_of.crash.as_ref()));
+        if made.crash.is_some() || *op == Op::Crash {
+            part.cut = Some(cut(a_move, number, op, made.crash.as_ref()));
             parts.push(std::mem::take(&mut part));
         }
     }
@@ -121,9 +121,8 @@ fn about(trace: &Trace, parts: &[Part]) -> Vec<String> {
     }
     if trace.schedule.iter().any(|a_move| matches!(a_move, Move::Begin(_) | Move::Go(_))) {
         about.push(String::new());
-        about.push(
-            "The target interleaves these ops. Here each runs as a whole, in the order in which they began.".into(),
-        );
+        about.push("The target interleaves these ops. Here each runs as a whole, in the order in which".to_owned());
+        about.push("they began.".to_owned());
     }
     about
 }

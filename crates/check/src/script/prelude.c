@@ -322,14 +322,14 @@ int64_t rename_name(const char *from, const char *to, unsigned flags)
 
 int64_t link_name(const char *from, const char *to)
 {
-    const char *old, *new;
-    int source = parent(from, &old);
-    if (source < 0)
+    const char *name;
+    int file = resolve(from, O_PATH | O_NOFOLLOW, 0);
+    if (file < 0)
         return -1;
-    int target = parent(to, &new);
-    if (target < 0)
-        return closing(source, -1);
-    return closing(source, closing(target, linkat(source, old, target, new, 0)));
+    int dir = parent(to, &name);
+    if (dir < 0)
+        return closing(file, -1);
+    return closing(file, closing(dir, linkat(AT_FDCWD, itself(file), dir, name, AT_SYMLINK_FOLLOW)));
 }
 
 int64_t make_symlink(const char *says, const char *path)

@@ -51,7 +51,7 @@ run() {
     [ -z "$said" ] || printf '%s\n' "$said" | sed 's/^/      /'
 }
 
-cut() {
+cut_power() {
     printf '%s\n' "$1"
     shift
     printf '    %s\n' "$@"

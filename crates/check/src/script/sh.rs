@@ -65,11 +65,11 @@ fn write_parts(text: &mut String, plan: &Plan) -> std::fmt::Result {
 
 fn write_end(text: &mut String, part: &Part, next: usize, plan: &Plan) -> std::fmt::Result {
     let Some(cut) = &part.cut else { return Ok(()) };
-    write!(text, "    # {CUT}\n    cut {CUT:?}")?;
-    for line in cut {
-        write!(text, " {}", quoted(line))?;
+    write!(text, "    # {CUT}\n    cut_power {}", quoted(CUT))?;
+    for line in cut.iter().chain([&plan.afterwards(next)]) {
+        write!(text, " \\\n        {}", quoted(line))?;
     }
-    writeln!(text, " {}", quoted(&plan.afterwards(next)))
+    writeln!(text)
 }
 
 /// Tools that small systems lack, with the packages that have them.

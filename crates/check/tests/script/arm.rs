@@ -137,14 +137,25 @@ impl Arm {
         }
         let heard = expected::heard(self.kind, &said);
         for (at, line) in lines.iter().enumerate() {
+            if let Some(other) = heard.get(at).filter(|heard| *heard != line)
+                && beyond_this_file_system(&lines[at.saturating_sub(1)], other)
+            {
+                return;
+            }
             assert_eq!(Some(line), heard.get(at), "after {:#?}\nin {said}", &lines[at.saturating_sub(6)..at]);
         }
         assert_eq!(heard.len(), lines.len());
-        similar(&expected::seen_by_reference(&reference.tree()), &expected::seen_below(&ground.dir));
+        assert_eq!(expected::seen_below(&ground.dir), expected::seen_by_reference(&reference.tree()));
         assert_eq!(names(&ground.around), around, "something happened outside");
     }
 }
 
-fn similar(expected: &[String], found: &[String]) {
-    assert_eq!(expected, found);
+/// Whether an op came to nothing because this file system has no such op; then says so.
+fn beyond_this_file_system(op: &str, said: &str) -> bool {
+    let beyond = said == "    = error 95" || said == "    = error 22" && op.contains("via=direct");
+    if beyond {
+        eprintln!("SKIPPED: the file system that holds the test's directory has no {op}");
+        assert!(std::env::var_os("CI").is_none(), "CI must use one that has");
+    }
+    beyond
 }

@@ -15,7 +15,7 @@ use random::{Choices, Words, random_ops};
 use vfs::{Op, OpKind, contract::Contract, text::parse_workload};
 
 /// How many random lists of ops each language gets, and how many ops each has.
-const LISTS: u64 = 80;
+const LISTS: u64 = 4;
 const OPS: usize = 80;
 
 fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
@@ -84,6 +84,9 @@ const EVERYDAY: &str = r#"
     read("/d", offset=0, len=0)
     symlink("fresh", "/d/s")
     symlink("nowhere", "/d/t")
+    link("/d/t", "/d/t2")
+    link("/missing", "/g/x")
+    link("/d", "/d/u")
     write("/d/s", at=end, len=3, fill=7)
     write("/d/t", at=end, len=3, fill=7)
     create("/d/t", mode=0644)
@@ -315,7 +318,9 @@ fn the_power_cut_ends_a_part() {
     for arm in Arm::all() {
         let ground = Ground::new(&format!("cut-{}", arm.kind));
         let text = script(&trace, arm.kind);
-        assert!(text.contains("power cut: in the trace: during op 2, create(\"/b\", mode=0644), after 2 disk requests"));
+        assert!(
+            text.contains("power cut: in the trace: during op 2, create(\"/b\", mode=0644), after 2 disk requests")
+        );
         assert!(text.contains("reached the medium (numbers in the disk log): 4, 7"));
         let program = arm.prepare(&ground, &text);
         let go = |more: &[&str]| {

@@ -4,7 +4,7 @@ use std::{sync::Arc, thread::available_parallelism};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use check::{RunOptions, Violated};
-use explore::{Budget, SearchError, Stop};
+use explore::{Budget, Order, SearchError, Stop};
 use signal_hook::{consts::TERM_SIGNALS, flag};
 
 use super::Verdict;
@@ -18,7 +18,7 @@ use crate::{
     screen::{self, Paint},
     settings::Settings,
     story,
-    summary::{Summary, ViolationSummary},
+    summary::{Summary, ViolationSummary, leaves_work},
 };
 
 /// A check that is ready to be run.
@@ -37,11 +37,12 @@ struct Job {
 /// # Errors
 /// Wrong usage, or a folder that cannot be used.
 pub fn run(arguments: &Check) -> Result<Verdict> {
+    let stop = stop_on_signals()?;
     let job = match &arguments.resume {
         None => begin(arguments)?,
         Some(folder) => {
             let (folder, earlier) = Folder::open(folder)?;
-            if earlier.complete {
+            if !earlier.resumable && !earlier.panicked() && earlier.settings.search != SearchOrder::Random {
                 return say_finished(&folder, &earlier, arguments.json);
             }
             resume(arguments, folder, earlier)?
@@ -50,7 +51,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     if !arguments.json {
         screen::print(&format!("{}\n", Paint::for_stdout().faint(&job.describe(arguments))))?;
     }
-    let (mut summary, mut violated) = job.search(arguments)?;
+    let (mut summary, mut violated) = job.search(arguments, stop)?;
     for found in &mut violated {
         // A trace that cannot be made shorter is good as it is.
         found.trace = job.named.target.minimise(&found.trace).unwrap_or_else(|_| found.trace.clone());
@@ -70,6 +71,7 @@ fn begin(arguments: &Check) -> Result<Job> {
     let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?;
     let settings = Settings::new(&named, &arguments.plan)?;
     let budget = bounds(arguments, settings.depth_max)?;
+    settings.fits_into_memory()?;
     if settings.search == SearchOrder::Random && budget.states.is_none() && budget.time.is_none() {
         bail!(SearchError::WalkWithoutBudget);
     }
@@ -81,11 +83,11 @@ fn begin(arguments: &Check) -> Result<Job> {
 /// The rest of a run that was cut short.
 fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     let shown = folder.path().display();
-    let panicked = earlier.violations.iter().any(|violation| violation.property == "panic");
-    ensure!(!panicked, "resume {shown}: the target panicked; correct it and start anew");
+    ensure!(!earlier.panicked(), "resume {shown}: the target panicked; correct it and start anew");
     ensure!(earlier.settings.search != SearchOrder::Random, SearchError::WalkResumed);
     ensure!(folder.checkpoint().exists(), "resume {shown}: its search.checkpoint is missing");
     let settings = earlier.settings.clone();
+    settings.fits_into_memory()?;
     Ok(Job {
         named: Named::parse(&settings.target)?,
         budget: bounds(arguments, settings.depth_max)?,
@@ -132,7 +134,7 @@ impl Job {
         format!("{} # version {}{budget}{resumed}", words.join(" "), env!("CARGO_PKG_VERSION"))
     }
 
-    fn search(&self, arguments: &Check) -> Result<(Summary, Vec<Violated>)> {
+    fn search(&self, arguments: &Check, stop: Stop) -> Result<(Summary, Vec<Violated>)> {
         let run = RunOptions {
             target: self.named.name.clone(),
             order: self.settings.order(),
@@ -142,7 +144,7 @@ impl Job {
             budget: self.budget,
             seed: self.settings.seed,
             until_violation: arguments.until_violation,
-            stop: stop_on_signals()?,
+            stop,
             checkpoint: self.folder.as_ref().map(Folder::checkpoint),
             resume: self.earlier.is_some(),
         };
@@ -152,7 +154,9 @@ impl Job {
         });
         display.end();
         let report = checked?;
-        let summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
+        let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
+        let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
+        summary.resumable = self.folder.is_some() && is_cut_short;
         Ok((summary, report.violations))
     }
 

@@ -35,7 +35,7 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
         screen::print(&check::script(&trace, kind))?;
     } else {
         let paint = Paint::for_stdout();
-        let heading = format!("{} violates {}", named.full_name(), trace.property);
+        let heading = format!("{} of {}", trace.property, named.full_name());
         screen::print(&format!("{}\n\n{}", paint.strong(&heading), told.text))?;
     }
     Ok(Verdict::of(told.shows_violation))

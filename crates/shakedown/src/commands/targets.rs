@@ -54,14 +54,12 @@ fn as_json(entry: &Entry) -> Value {
 }
 
 fn as_text(entry: &Entry, paint: Paint) -> String {
-    let mut text = format!("{}  {}\n", paint.strong(entry.name), entry.about);
-    if let Some(contract) = contract(entry) {
-        text.push_str(&format!("  promises the contract {contract}\n"));
-    }
+    let mut lines = vec![format!("{}  {}", paint.strong(entry.name), entry.about)];
+    lines.extend(contract(entry).map(|contract| format!("  promises the contract {contract}")));
     for option in entry.options {
-        let given = format!("{}={}", option.name, option.values);
-        text.push_str(&format!("  {given}  {}\n", paint.faint(&format!("[default: {}]", option.fallback.says()))));
-        text.push_str(&format!("      {}\n", option.about));
+        let fallback = paint.faint(&format!("[default: {}]", option.fallback.says()));
+        lines.push(format!("  {}={}  {fallback}", option.name, option.values));
+        lines.push(format!("      {}", option.about));
     }
-    text
+    lines.join("\n") + "\n"
 }

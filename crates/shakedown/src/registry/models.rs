@@ -46,8 +46,8 @@ const MAPPING: [TargetOption; 6] = [
         "writes",
         Values::Words(&["naive", "cached", "ordered", "barrier"]),
         "ordered",
-        "naive: inode first, never a flush; cached: naive with a flush after each op; \
-         ordered: what is pointed to first; barrier: ordered, with flushes in between",
+        "naive: pointers first; cached: naive with a flush after each op; ordered: pointers last; barrier: ordered \
+         with flushes",
     ),
     option("threads", Values::Words(&["1", "2"]), "1", "how many ops are under way at the same time"),
     option("files", Values::Number(1..=FILES_MAX as u32), "4", "how many files there can be"),
@@ -58,7 +58,12 @@ const MAPPING: [TargetOption; 6] = [
         fallback: Fallback::Depends { says: "4 for naive and ordered, else unlimited", of: cache_default },
         about: "how many writes the disk's volatile cache holds back",
     },
-    option("symmetry", Values::Words(&["on", "off"]), "on", "whether interchangeable blocks and files are told apart"),
+    option(
+        "symmetry",
+        Values::Words(&["on", "off"]),
+        "on",
+        "on: states that differ only in which blocks and files are which are one",
+    ),
 ];
 
 const UNLIMITED: &str = "unlimited";
@@ -100,8 +105,8 @@ fn philosophers(chosen: &Chosen) -> Box<dyn Checkable> {
 }
 
 /// A philosopher takes the first fork, takes the second, puts the first back, puts the second back.
-fn says(earlier: &[u8], philosopher: &u8) -> String {
-    let moves = earlier.iter().filter(|mover| *mover == philosopher).count();
+fn says(earlier: &[u8], philosopher: u8) -> String {
+    let moves = earlier.iter().fold(0, |moves, mover| moves + usize::from(*mover == philosopher));
     let does =
         ["takes the first fork", "takes the second fork", "puts the first fork back", "puts the second fork back"];
     format!("philosopher {philosopher} {}", does[moves % does.len()])

@@ -1,0 +1,98 @@
+//! Wrong usage: exit code 2 and exactly one helpful line.
+
+use std::fs;
+
+use super::program::{shakedown, text};
+
+/// Runs and returns the one line that is said.
+fn complaint(arguments: &[&str]) -> String {
+    let ran = shakedown(arguments);
+    assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+    assert_eq!(ran.stdout, "", "{arguments:?}");
+    let line = ran.stderr.strip_suffix('\n').expect("a whole line");
+    assert_eq!(line.lines().count(), 1, "{arguments:?}: {line}");
+    line.strip_prefix("error: could not ").unwrap_or_else(|| panic!("{line}")).to_owned()
+}
+
+#[test]
+fn a_wrong_word_names_the_right_one() {
+    let cases: [(&[&str], &str); 10] = [
+        (&["check", "model:lnk"], "the nearest is \"model:link\""),
+        (&["check", "modle:link"], "the nearest is \"model:link\""),
+        (&["check", "model:link?write=naive"], "no option \"write\"; the nearest is \"writes\""),
+        (&["check", "model:link?writes=naïve"], "the nearest is \"naive\""),
+        (&["check", "model:link", "--crash", "prefx"], "'prefix'"),
+        (&["check", "model:link", "--contract", "atomc"], "'atomic'"),
+        (&["check", "model:link", "--dept", "3"], "'--depth'"),
+        (&["check", "model:link", "--search", "novelty"], "dfs, bfs, random"),
+        (&["replay", "trace.json", "--script", "bash"], "sh, c"),
+        (&["chek", "model:link"], "'check'"),
+    ];
+    for (arguments, hint) in cases {
+        let line = complaint(arguments);
+        assert!(line.contains(hint), "{hint} in: {line}");
+    }
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_is_done() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["check"], "<TARGET>"),
+        (&["check", ""], "there is no such target"),
+        (&["check", "model:link", "--budget", "soon"], "such as 60s, 10m, 1e6states or 4GiB"),
+        (&["check", "model:link", "--budget", "0s"], "such as 60s"),
+        (&["check", "model:link", "--budget", "1.5states"], "states are counted from 1"),
+        (&["check", "model:link", "--budget", "5s,1m"], "bounds the time twice"),
+        (&["check", "model:link", "--threads", "0"], "'--threads <N>'"),
+        (&["check", "model:link", "--bitstate-bits", "20"], "without --visited bitstate"),
+        (&["check", "model:link", "--visited", "bitstate", "--bitstate-bits", "44"], "only"),
+        (&["check", "model:link", "--search", "random"], "without a budget"),
+        (&["check", "model:philosophers", "--crash", "prefix"], "it has no disk"),
+        (&["replay", "trace.json", "--out", "shorter.json"], "--minimise"),
+    ];
+    for (arguments, hint) in cases {
+        let line = complaint(arguments);
+        assert!(line.contains(hint), "{hint} in: {line}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_trace_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let missing = scratch.path().join("missing.json");
+    assert!(complaint(&["replay", text(&missing)]).contains("No such file"));
+    assert!(complaint(&["replay", text(scratch.path())]).starts_with("read "));
+    let cases = [
+        ("{", "EOF"),
+        ("{}", "missing field `version`"),
+        (r#"{"version": 99}"#, "version 99"),
+        ("\u{0}\u{1}", "expected value"),
+    ];
+    for (content, hint) in cases {
+        let file = scratch.path().join("trace.json");
+        fs::write(&file, content).unwrap();
+        let line = complaint(&["replay", text(&file)]);
+        assert!(line.contains(hint), "{hint} in: {line}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("precious.txt");
+    fs::write(&file, "mine").unwrap();
+    let line = complaint(&["check", "model:link", "--out", text(scratch.path())]);
+    assert!(line.contains("precious.txt, which is not of an earlier run"), "{line}");
+    assert!(complaint(&["check", "model:link", "--out", text(&file)]).contains("it is a file"));
+    assert!(complaint(&["check", "--resume", text(scratch.path())]).contains("no readable summary.json"));
+    fs::write(scratch.path().join("summary.json"), "{}").unwrap();
+    assert!(complaint(&["check", "--resume", text(scratch.path())]).contains("not one of ours"));
+    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
+}
+
+#[test]
+fn a_resumed_run_cannot_be_changed() {
+    let line = complaint(&["check", "--resume", "run", "--crash", "off"]);
+    assert!(line.contains("'--crash <MODE>'") && !line.contains("--depth"), "{line}");
+    assert!(complaint(&["check", "model:link", "--resume", "run"]).contains("cannot be used with"));
+}

@@ -1,0 +1,8 @@
+//! The program as users run it: what it prints, what it writes, what its exit code says.
+
+mod check;
+mod errors;
+mod program;
+mod replay;
+mod runs;
+mod text;

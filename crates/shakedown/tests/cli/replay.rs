@@ -1,0 +1,115 @@
+//! Traces: seen again, made shorter, exported.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::program::{shakedown, text};
+
+/// The traces of a small run that finds something.
+fn traces(target: &str) -> (TempDir, Vec<PathBuf>) {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = shakedown(&["check", target, "--out", text(scratch.path())]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let mut files: Vec<_> =
+        fs::read_dir(scratch.path().join("traces")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    (scratch, files)
+}
+
+#[test]
+fn a_written_trace_shows_its_violation_with_every_step() {
+    let (_scratch, files) = traces("model:link?writes=naive,files=1,blocks=2");
+    for file in &files {
+        let ran = shakedown(&["replay", text(file)]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stdout.contains("power cut") && ran.stdout.contains("Broken:"), "{}", ran.stdout);
+    }
+    let longest = shakedown(&["replay", text(&files[0])]).stdout;
+    assert!(longest.matches("nlink").count() >= 2, "a tree after every step: {longest}");
+}
+
+#[test]
+fn a_violation_that_is_gone_is_said_to_be_gone() {
+    let (_scratch, files) = traces("model:link?writes=naive,files=1,blocks=2");
+    let trace = fs::read_to_string(&files[0]).unwrap();
+    fs::write(&files[0], trace.replace("writes=naive", "writes=ordered")).unwrap();
+    let ran = shakedown(&["replay", text(&files[0])]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("no longer violates"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_trace_that_does_not_fit_its_target_is_refused() {
+    let (_scratch, files) = traces("model:philosophers?n=3");
+    let trace = fs::read_to_string(&files[0]).unwrap();
+    fs::write(&files[0], trace.replace("model:philosophers?n=3", "model:link")).unwrap();
+    let ran = shakedown(&["replay", text(&files[0])]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("this target has ops, not actions"), "{}", ran.stderr);
+    fs::write(&files[0], trace.replace("model:philosophers", "model:nothing")).unwrap();
+    assert_eq!(shakedown(&["replay", text(&files[0])]).code, Some(2));
+}
+
+#[test]
+fn minimising_removes_what_does_not_matter() {
+    let (scratch, files) = traces("model:link?writes=naive,files=2,blocks=3");
+    let minimal: Value = serde_json::from_str(&fs::read_to_string(&files[1]).unwrap()).unwrap();
+    assert_eq!(minimal["property"], "lost-block");
+    // A file that has nothing to do with the violation.
+    let mut longer = minimal.clone();
+    let mut ops = vec![serde_json::from_str(r#"{"op": "create", "path": "/f1", "mode": 420}"#).unwrap()];
+    ops.extend(minimal["ops"].as_array().unwrap().iter().cloned());
+    longer["ops"] = ops.into();
+    let mut schedule = vec![serde_json::json!({"run": {"op": 0}})];
+    for a_move in minimal["schedule"].as_array().unwrap() {
+        let mut a_move = a_move.clone();
+        a_move["run"]["op"] = (a_move["run"]["op"].as_u64().unwrap() + 1).into();
+        schedule.push(a_move);
+    }
+    longer["schedule"] = schedule.into();
+    let file = scratch.path().join("longer.json");
+    fs::write(&file, longer.to_string()).unwrap();
+
+    let out = scratch.path().join("shorter.json");
+    let ran = shakedown(&["replay", text(&file), "--minimise", "--out", text(&out)]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let shorter: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(shorter["ops"].as_array().unwrap().len(), minimal["ops"].as_array().unwrap().len());
+    assert_eq!(shakedown(&["replay", text(&out)]).code, Some(1), "it is a trace in its own right");
+}
+
+#[test]
+fn a_trace_becomes_a_script() {
+    let (_scratch, files) = traces("model:link?writes=naive,files=1,blocks=2");
+    let sh = shakedown(&["replay", text(&files[0]), "--script", "sh"]);
+    assert!(sh.stdout.starts_with("#!/bin/sh"), "{}", sh.stdout);
+    let c = shakedown(&["replay", text(&files[0]), "--script", "c"]);
+    assert!(c.stdout.contains("int main("), "{}", c.stdout);
+}
+
+#[test]
+fn a_trace_of_actions_is_seen_again_and_has_no_script() {
+    let (_scratch, files) = traces("model:philosophers?n=3");
+    let ran = shakedown(&["replay", text(&files[0])]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("philosopher 2 takes the first fork"), "{}", ran.stdout);
+    let script = shakedown(&["replay", text(&files[0]), "--script", "sh"]);
+    assert_eq!(script.code, Some(2));
+    assert!(script.stderr.contains("has no ops"), "{}", script.stderr);
+}
+
+#[test]
+fn a_trace_of_actions_that_is_gone_or_another_is_said_to_be() {
+    let (_scratch, files) = traces("model:philosophers?n=3");
+    let trace = fs::read_to_string(&files[0]).unwrap();
+    fs::write(&files[0], trace.replace("n=3", "n=3,order=safe")).unwrap();
+    let gone = shakedown(&["replay", text(&files[0])]);
+    assert_eq!(gone.code, Some(0), "{gone:?}");
+    assert!(gone.stdout.contains("no longer violates deadlock"), "{}", gone.stdout);
+    fs::write(&files[0], trace.replace("philosopher 2", "philosopher 9")).unwrap();
+    let other = shakedown(&["replay", text(&files[0])]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(other.stderr.contains("make move 3"), "{}", other.stderr);
+}

@@ -1,0 +1,137 @@
+//! The folder of a run: what is in it, and how a run goes on that was cut short.
+
+use std::{fs, path::Path, process::Stdio, time::Duration};
+
+use serde_json::Value;
+
+use super::program::{command, from, shakedown, text, violated};
+
+const NAIVE: &str = "model:link?writes=naive";
+
+/// Every file below a folder, sorted.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(text(path.strip_prefix(folder).unwrap()).to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn summary(folder: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.join("summary.json")).unwrap()).unwrap()
+}
+
+/// What must not depend on interruptions.
+fn result(summary: &Value) -> Vec<Value> {
+    let mut result = vec![summary["states"].clone(), summary["complete"].clone()];
+    for violation in summary["violations"].as_array().unwrap() {
+        result.extend([violation["property"].clone(), violation["count"].clone()]);
+    }
+    result
+}
+
+#[test]
+fn a_finished_run_leaves_its_summary_and_its_traces() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deep/run");
+    let ran = shakedown(&["check", NAIVE, "--json", "--out", text(&out)]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(files(&out), ["summary.json", "traces/001.json", "traces/002.json"]);
+    assert_eq!(summary(&out), ran.json());
+    for (number, violation) in (1..).zip(summary(&out)["violations"].as_array().unwrap()) {
+        assert_eq!(violation["trace"], format!("traces/00{number}.json"));
+        let trace = fs::read_to_string(out.join(violation["trace"].as_str().unwrap())).unwrap();
+        let trace: Value = serde_json::from_str(&trace).unwrap();
+        assert_eq!(trace["property"], violation["property"]);
+        assert!(trace["ops"].as_array().unwrap().len() <= 3, "minimised: {trace}");
+    }
+
+    let again = shakedown(&["check", "--resume", text(&out)]);
+    assert_eq!(again.code, Some(1), "as the run found");
+    assert!(again.stdout.contains("is finished"), "{}", again.stdout);
+
+    let other = shakedown(&["check", "model:philosophers?order=safe", "--out", text(&out)]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    assert_eq!(files(&out), ["summary.json"], "an earlier run is replaced");
+}
+
+#[test]
+fn a_run_that_was_cut_short_goes_on_to_the_same_end() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    let uninterrupted = shakedown(&["check", NAIVE, "--json"]).json();
+    let first = shakedown(&["check", NAIVE, "--budget", "50states", "--out", out, "--json", "--threads", "1"]);
+    let states = |ran: &super::program::Ran| ran.json()["states"].as_u64().unwrap();
+    assert_eq!(first.json()["complete"], false);
+    assert!(first.json()["limits_hit"].to_string().contains("50 states"), "{first:?}");
+    assert!(files(scratch.path()).contains(&"search.checkpoint".to_owned()));
+
+    let second = shakedown(&["check", "--resume", out, "--budget", "200states", "--json", "--threads", "1"]);
+    assert!(states(&first) < states(&second) && states(&second) < uninterrupted["states"].as_u64().unwrap());
+    let last = shakedown(&["check", "--resume", out, "--json"]);
+    assert_eq!(result(&last.json()), result(&uninterrupted));
+    assert_eq!(last.json()["resumed"], 2);
+    assert!(last.json()["seconds"].as_f64() > second.json()["seconds"].as_f64(), "all parts count");
+    assert_eq!(files(scratch.path()), ["summary.json", "traces/001.json", "traces/002.json"]);
+}
+
+#[test]
+fn a_limit_of_an_earlier_part_is_not_forgotten() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    let plan = ["--crash", "subsets", "--crash-states", "1", "--depth", "4"];
+    let start = ["check", "model:link?files=1,blocks=3", "--budget", "4states", "--out", out, "--json"];
+    let first = shakedown(&[&start[..], &plan].concat()).json();
+    let sampled = first["positions_sampled"].as_u64().unwrap();
+    assert!(sampled > 0, "{first}");
+    let last = shakedown(&["check", "--resume", out, "--json"]).json();
+    assert!(last["positions_sampled"].as_u64().unwrap() >= sampled);
+    assert_eq!(last["complete"], false, "what was sampled once was not exhausted: {last}");
+    assert_eq!(last["resumable"], false);
+    assert!(!scratch.path().join("search.checkpoint").exists());
+}
+
+#[test]
+fn random_walks_cannot_be_resumed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    shakedown(&["check", "model:philosophers", "--search", "random", "--budget", "9states", "--out", out]);
+    let ran = shakedown(&["check", "--resume", out]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("another seed"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_interrupted_run_ends_with_its_summary_and_can_be_resumed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("run");
+    // Far too large to end by itself.
+    let mut command = command(&["check", "model:philosophers?n=20,order=safe", "--json", "--out", text(&out)]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Signals are watched for before the folder is made.
+    while !out.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let ran = from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let summary = ran.json();
+    assert_eq!(summary["limits_hit"], serde_json::json!(["interrupted"]));
+    assert_eq!(violated(&summary), Vec::<&str>::new());
+    assert_eq!(files(&out), ["search.checkpoint", "summary.json"]);
+
+    let more = summary["states"].as_u64().unwrap() + 1000;
+    let budget = format!("{more}states");
+    let resumed = shakedown(&["check", "--resume", text(&out), "--budget", &budget, "--json"]);
+    assert!(resumed.json()["states"].as_u64().unwrap() >= more, "{resumed:?}");
+}
