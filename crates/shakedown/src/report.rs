@@ -90,7 +90,7 @@ fn verdict(summary: &Summary, paint: Paint) -> String {
     let names = names.join(", ");
     match (violations.len(), critical) {
         (0, _) => paint.good("No violation."),
-        (_, 0) => format!("{} {names}. Nothing is lost.", paint.notable("Violated, none of it critical:")),
+        (_, 0) => format!("{} {names}.", paint.notable("Violated, none of it critical:")),
         (all, critical) if all == critical => format!("{} {names}.", paint.bad("Violated, all critical:")),
         (_, critical) => format!("{} {names}.", paint.bad(&format!("Violated, {critical} of them critical:"))),
     }

@@ -37,3 +37,48 @@ fn tell_panic(trace: &Trace) -> String {
     let moves = (1..).zip(&trace.schedule).map(|(number, a_move)| format!("{number:>4}. {}\n", says(a_move)));
     format!("{}\nBroken: the target panicked\n  {}\n", moves.collect::<String>(), trace.detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use check::{CheckOptions, CheckReport, Promise, Replayed, RunOptions, Work};
+    use explore::{Progress, SearchError};
+
+    use super::*;
+
+    /// A target that survives nothing.
+    struct Fragile;
+
+    impl Checkable for Fragile {
+        fn promise(&self) -> Promise {
+            Promise::default()
+        }
+
+        fn check(
+            &self,
+            _: CheckOptions,
+            _: &RunOptions,
+            _: &mut (dyn FnMut(&Progress, &Work) + Send),
+        ) -> Result<CheckReport, SearchError> {
+            Err(SearchError::WalkResumed)
+        }
+
+        fn replay(&self, _: &Trace) -> Result<Replayed, ReplayError> {
+            panic!("as the trace says")
+        }
+
+        fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+            Ok(trace.clone())
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_and_does_not_spread() {
+        let trace = r#"{"version": 1, "target": "t", "property": "panic", "severity": "critical", "detail": "boom",
+            "options": {"crash": "off", "contract": "mountable", "continue_after_crash": true, "crash_states_max": 1,
+                        "seed": 0},
+            "ops": [], "schedule": [{"act": {"action": 0, "says": "it is touched"}}]}"#;
+        let told = tell(&Fragile, &Trace::from_json(trace).unwrap(), true).unwrap();
+        assert!(told.shows_violation);
+        assert_eq!(told.text, "   1. it is touched\n\nBroken: the target panicked\n  boom\n");
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS};
+use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS, prefetch::zeroed};
 
 pub(crate) struct Exact {
     /// States of up to [`SHORT_MAX`] bytes: their hash is reversible, so that it stands for the state itself.
@@ -171,7 +171,7 @@ impl Table {
     fn grow(&mut self, depths: bool) {
         let size = (self.slots.len() * 2).max(64);
         let mask = size - 1;
-        let mut slots = vec![0; size];
+        let mut slots = zeroed(size);
         for slot in self.slots.iter().filter(|slot| **slot != 0) {
             let hash = xxh3_64(self.arena.record(slot & PLACE_MASK, depths).bytes);
             #[expect(clippy::cast_possible_truncation, reason = "masked")]

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Arrival, Prefetch, SHARD_BITS, SHARDS};
+use super::{Arrival, Prefetch, SHARD_BITS, SHARDS, prefetch::zeroed};
 
 /// A hash that a table can hold.
-pub(crate) trait Hash: Copy + Eq + Send {
+pub(crate) trait Hash: Copy + Default + Eq + Send {
     const EMPTY: Self;
     const WIDTH: usize;
     fn low(self) -> u64;
@@ -152,7 +152,7 @@ impl<H: Hash> Table<H> {
 
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(64);
-        let slots = std::mem::replace(&mut self.slots, vec![H::EMPTY; size]);
+        let slots = std::mem::replace(&mut self.slots, zeroed(size));
         let depths = std::mem::replace(&mut self.depths, vec![0; if self.track_depths { size } else { 0 }]);
         for (from, hash) in slots.into_iter().enumerate().filter(|(_, hash)| *hash != H::EMPTY) {
             let at = self.find(hash);

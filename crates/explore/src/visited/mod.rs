@@ -15,8 +15,9 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 use self::prefetch::Prefetch;
 pub(crate) use self::{bitstate::Bitstate, exact::Exact, hashed::Hashed};
 
-/// Shards of a set, each behind its own lock. Many more than workers, so that two rarely meet.
-const SHARD_BITS: u32 = 7;
+/// Shards of a set, each behind its own lock. More than workers, so that two rarely meet, and few enough that the
+/// table of each grows beyond a huge page.
+const SHARD_BITS: u32 = 4;
 const SHARDS: usize = 1 << SHARD_BITS;
 
 /// How visited states are remembered.

@@ -1,4 +1,5 @@
-//! Where a shard's slots lie, known without its lock, so that the processor can fetch a slot before it is asked for.
+//! Help for the memory under a table: where a shard's slots lie, known without its lock, so that the processor can
+//! fetch a slot before it is asked for; and huge pages, since a table is read at random.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -35,4 +36,27 @@ impl<T> Prefetch<T> {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = hash;
     }
+}
+
+/// A table below this size would gain nothing.
+const HUGE_MIN: usize = 4 << 20;
+/// No page is larger that this advice could give.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// An empty table of `len` zeros, on huge pages if it is large and the kernel has them to give.
+pub(super) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
+    let slots = vec![T::default(); len];
+    #[cfg(target_os = "linux")]
+    if size_of_val(slots.as_slice()) >= HUGE_MIN {
+        let address = slots.as_ptr() as usize;
+        let start = address.next_multiple_of(HUGE_PAGE);
+        let end = (address + size_of_val(slots.as_slice())) / HUGE_PAGE * HUGE_PAGE;
+        #[expect(unsafe_code, reason = "a system call")]
+        // SAFETY: the range lies within memory that we own, and the advice changes nothing that can be read. A kernel
+        // that refuses it leaves us with small pages, which is no error.
+        unsafe {
+            libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+        }
+    }
+    slots
 }

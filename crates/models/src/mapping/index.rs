@@ -110,7 +110,7 @@ impl Layout for Index {
         let notes = Notes::of(task);
         let (direct, indirect, delete, delete_indirect): (&[_], &[_], &[_], &[_]) = match writes {
             Writes::Naive => {
-                (&[Inode, Mark, Data], &[Inode, Indirect, Mark, Data], &[Free, Inode], &[Free, ClearIndirect, Inode])
+                (&[Inode, Mark, Data], &[Inode, Indirect, Mark, Data], &[Free, Inode], &[ClearIndirect, Free, Inode])
             }
             Writes::Cached => (
                 &[Inode, Mark, Data, Flush],
