@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS, prefetch::zeroed};
+use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS, Slots};
 
 pub(crate) struct Exact {
     /// States of up to [`SHORT_MAX`] bytes: their hash is reversible, so that it stands for the state itself.
@@ -23,9 +23,8 @@ struct Shard {
     prefetch: Prefetch<u64>,
 }
 
-#[derive(Default)]
 struct Table {
-    slots: Vec<u64>,
+    slots: Slots<u64>,
     len: usize,
     arena: Arena,
 }
@@ -62,21 +61,19 @@ fn unmix(mut hash: u64) -> u64 {
 
 impl Exact {
     pub fn new(track_depths: bool) -> Self {
-        let shard = || Shard { table: Mutex::default(), prefetch: Prefetch::nowhere() };
+        let shard = || Shard {
+            table: Mutex::new(Table { slots: Slots::none(), len: 0, arena: Arena::default() }),
+            prefetch: Prefetch::nowhere(),
+        };
         Self { short: Hashed::new(track_depths, 0), shards: (0..SHARDS).map(|_| shard()).collect(), track_depths }
     }
 
     #[inline]
     pub fn hash(bytes: &[u8]) -> u128 {
         if bytes.len() <= SHORT_MAX {
-            let mut packed = [0; 8];
-            packed[..bytes.len()].copy_from_slice(bytes);
-            #[expect(clippy::cast_possible_truncation, reason = "at most seven")]
-            {
-                // Never zero, since a zero slot is an empty one.
-                packed[7] = bytes.len() as u8 + 1;
-            }
-            SHORT | u128::from(mix(u64::from_le_bytes(packed)))
+            // Never zero, since a zero slot is an empty one.
+            let start = bytes.len() as u64 + 1;
+            SHORT | u128::from(mix(bytes.iter().fold(start, |packed, byte| packed << 8 | u64::from(*byte))))
         } else {
             u128::from(xxh3_64(bytes))
         }
@@ -117,7 +114,7 @@ impl Exact {
     pub fn bytes(&self) -> u64 {
         let table_bytes = |shard: &Shard| {
             let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
-            table.slots.capacity() * 8 + table.arena.bytes()
+            table.slots.len() * 8 + table.arena.bytes()
         };
         self.short.bytes() + self.shards.iter().map(table_bytes).sum::<usize>() as u64
     }
@@ -125,8 +122,10 @@ impl Exact {
     /// Every state with its depth, for a checkpoint.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], u32)) {
         self.short.for_each(|hash, depth| {
-            let packed = unmix(u64::try_from(hash).expect("a short state's hash has 64 bits")).to_le_bytes();
-            visit(&packed[..usize::from(packed[7]) - 1], depth);
+            let packed = unmix(u64::try_from(hash).expect("a short state's hash has 64 bits"));
+            // The length plus one stands before the bytes.
+            let len = (7 - packed.leading_zeros() as usize / 8).min(SHORT_MAX);
+            visit(&packed.to_be_bytes()[8 - len..], depth);
         });
         for shard in &self.shards {
             let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +170,7 @@ impl Table {
     fn grow(&mut self, depths: bool) {
         let size = (self.slots.len() * 2).max(64);
         let mask = size - 1;
-        let mut slots = zeroed(size);
+        let mut slots = Slots::new(size);
         for slot in self.slots.iter().filter(|slot| **slot != 0) {
             let hash = xxh3_64(self.arena.record(slot & PLACE_MASK, depths).bytes);
             #[expect(clippy::cast_possible_truncation, reason = "masked")]

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Arrival, Prefetch, SHARD_BITS, SHARDS, prefetch::zeroed};
+use super::{Arrival, Prefetch, SHARD_BITS, SHARDS, Slots};
 
 /// A hash that a table can hold.
 pub(crate) trait Hash: Copy + Default + Eq + Send {
@@ -60,7 +60,7 @@ struct Shard<H> {
 }
 
 struct Table<H> {
-    slots: Vec<H>,
+    slots: Slots<H>,
     /// The depth of each slot's state; empty unless depths are tracked.
     depths: Vec<u32>,
     track_depths: bool,
@@ -69,7 +69,7 @@ struct Table<H> {
 
 impl<H: Hash> Hashed<H> {
     pub fn new(track_depths: bool, seed: u64) -> Self {
-        let table = || Mutex::new(Table { slots: Vec::new(), depths: Vec::new(), track_depths, len: 0 });
+        let table = || Mutex::new(Table { slots: Slots::none(), depths: Vec::new(), track_depths, len: 0 });
         let shard = || Shard { table: table(), prefetch: Prefetch::nowhere() };
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), seed }
     }
@@ -152,9 +152,9 @@ impl<H: Hash> Table<H> {
 
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(64);
-        let slots = std::mem::replace(&mut self.slots, zeroed(size));
+        let slots = std::mem::replace(&mut self.slots, Slots::new(size));
         let depths = std::mem::replace(&mut self.depths, vec![0; if self.track_depths { size } else { 0 }]);
-        for (from, hash) in slots.into_iter().enumerate().filter(|(_, hash)| *hash != H::EMPTY) {
+        for (from, hash) in slots.iter().copied().enumerate().filter(|(_, hash)| *hash != H::EMPTY) {
             let at = self.find(hash);
             self.slots[at] = hash;
             if self.track_depths {

@@ -7,12 +7,12 @@
 mod bitstate;
 mod exact;
 mod hashed;
-mod prefetch;
+mod slots;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use self::prefetch::Prefetch;
+use self::slots::{Prefetch, Slots};
 pub(crate) use self::{bitstate::Bitstate, exact::Exact, hashed::Hashed};
 
 /// Shards of a set, each behind its own lock. More than workers, so that two rarely meet, and few enough that the
