@@ -7,7 +7,7 @@ use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Se
 use crate::{
     checker::{Action, Checker},
     counts::Work,
-    minimise,
+    minimise::minimise,
     options::CheckOptions,
     replay::{self, Player, ReplayError, Replayed},
     target::{Promise, Target},
@@ -50,7 +50,7 @@ pub struct CheckReport {
     pub states_revisited: u64,
     /// The deepest state.
     pub depth: u32,
-    /// Whether the bounded space was exhausted.
+    /// Whether the bounded space was exhausted: every state was expanded, and no crash states were only sampled.
     pub complete: bool,
     /// What was cut off, sampled or dropped.
     pub limits: Vec<Limit>,
@@ -146,7 +146,7 @@ impl<T: Target> Checkable for T {
             states: report.states,
             states_revisited: report.states_revisited,
             depth: report.depth,
-            complete: report.complete,
+            complete: report.complete && work.positions_sampled == 0,
             limits: report.limits,
             work,
             violations,
@@ -161,7 +161,7 @@ impl<T: Target> Checkable for T {
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
         // A trace that ends in a panic cannot be tried out again and again in one process.
-        if trace.property == PANIC { Ok(trace.clone()) } else { minimise::minimise(self, trace) }
+        if trace.property == PANIC { Ok(trace.clone()) } else { minimise(self, trace) }
     }
 }
 

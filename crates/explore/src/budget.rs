@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Upper bounds on a search. `None` means no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Stop after this many distinct states.
+    /// Stop after this many distinct states (the expansion that reaches them is finished first). Random walks stop
+    /// after coming to this many states, distinct or not.
     pub states: Option<u64>,
     /// Stop after this long.
     pub time: Option<Duration>,

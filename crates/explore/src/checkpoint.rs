@@ -2,26 +2,28 @@
 //!
 //! States are not stored: a waiting state is stored as its links and is made again by re-executing them, so a system
 //! needs no serialisation and a checkpoint cannot disagree with the code that reads it. The layout is little-endian
-//! 64-bit numbers; `MAGIC` names its version.
+//! 64-bit numbers; `MAGIC` names its version; a checksum at the end tells a damaged file from a sound one.
 
 use std::{
     collections::HashMap,
     fs::File,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::atomic::Ordering,
 };
 
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::{
     frontier::Waiting,
     links::{Link, LinkId, LinkLog, Links},
-    progress::{Counters, Progress},
+    progress::Counters,
     system::{Property, Step, System},
     visited::Visited,
     worker::{Finding, Findings},
 };
 
-const MAGIC: &[u8; 16] = b"shakedown-find-1";
+const MAGIC: &[u8; 16] = b"shakedown-find-2";
 
 /// A checkpoint that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,37 +56,63 @@ pub enum CheckpointError {
     },
 }
 
+/// What a checkpoint says of the search as a whole.
+pub(crate) struct Head<'a> {
+    pub identity: &'a str,
+    pub depth_bound: Option<u32>,
+    pub counters: &'a Counters,
+}
+
 /// Writes the checkpoint; it replaces an older one in one step.
 pub(crate) fn save<S, E>(
     file: &Path,
-    identity: &str,
+    head: &Head<'_>,
     visited: &Visited,
-    progress: &Progress,
     links: &Links,
     waiting: &[Waiting<S>],
     findings: &HashMap<Property, Finding<E>>,
 ) -> Result<(), CheckpointError> {
     let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
     let part = file.with_extension("part");
-    let mut out = BufWriter::new(File::create(&part).map_err(wrap)?);
-    write_all(&mut out, identity, visited, progress, links, waiting, findings).map_err(wrap)?;
+    let mut out = Summed { out: BufWriter::new(File::create(&part).map_err(wrap)?), sum: Xxh3::new() };
+    write_all(&mut out, head, visited, links, waiting, findings).map_err(wrap)?;
+    let Summed { mut out, sum } = out;
+    put(&mut out, sum.digest()).map_err(wrap)?;
     out.into_inner().map_err(|error| wrap(error.into_error()))?.sync_all().map_err(wrap)?;
     std::fs::rename(&part, file).map_err(wrap)
 }
 
+/// Adds up what is written.
+struct Summed<W> {
+    out: W,
+    sum: Xxh3,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 fn write_all<S, E>(
     out: &mut impl Write,
-    identity: &str,
+    head: &Head<'_>,
     visited: &Visited,
-    progress: &Progress,
     links: &Links,
     waiting: &[Waiting<S>],
     findings: &HashMap<Property, Finding<E>>,
 ) -> io::Result<()> {
     out.write_all(MAGIC)?;
-    put_bytes(out, identity.as_bytes())?;
-    for number in [progress.states, progress.states_revisited, u64::from(progress.depth), progress.violations] {
-        put(out, number)?;
+    put_bytes(out, head.identity.as_bytes())?;
+    put(out, u64::from(head.depth_bound.unwrap_or(u32::MAX)))?;
+    for counter in head.counters.lasting() {
+        put(out, counter.load(Ordering::Relaxed))?;
     }
     write_visited(out, visited)?;
     // Only the links that lead to waiting states and findings are still needed.
@@ -156,6 +184,42 @@ impl Needed {
     }
 }
 
+/// Opens a sound checkpoint of this search behind its identity.
+fn open(file: &Path, identity: &str) -> Result<BufReader<File>, CheckpointError> {
+    let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
+    let unusable = |what| CheckpointError::Unusable { file: file.to_owned(), what };
+    let mut input = BufReader::new(File::open(file).map_err(wrap)?);
+    let mut magic = [0; MAGIC.len()];
+    let is_ours = input.read_exact(&mut magic).is_ok() && &magic == MAGIC;
+    if !is_ours {
+        return Err(unusable("it is not a checkpoint of this version"));
+    }
+    if !is_sound(&mut input).map_err(wrap)? {
+        return Err(unusable("it is damaged"));
+    }
+    input.seek(SeekFrom::Start(MAGIC.len() as u64)).map_err(wrap)?;
+    let saved = String::from_utf8(get_bytes(&mut input).map_err(wrap)?).map_err(|_| unusable("it is damaged"))?;
+    if saved == identity {
+        Ok(input)
+    } else {
+        Err(CheckpointError::OtherSearch { file: file.to_owned(), saved, wanted: identity.to_owned() })
+    }
+}
+
+/// Whether the checksum at the end is that of all before it.
+fn is_sound(input: &mut (impl Read + Seek)) -> io::Result<bool> {
+    let len = input.seek(SeekFrom::End(0))?;
+    input.rewind()?;
+    let mut summed = Summed { out: io::sink(), sum: Xxh3::new() };
+    io::copy(&mut input.take(len.saturating_sub(8)), &mut summed)?;
+    Ok(get(input).is_ok_and(|sum| sum == summed.sum.digest()))
+}
+
+/// The depth bound of the search that was saved.
+pub(crate) fn depth_bound(file: &Path, identity: &str) -> Result<u32, CheckpointError> {
+    get_u32(&mut open(file, identity)?).map_err(|error| CheckpointError::Io { file: file.to_owned(), error })
+}
+
 /// Reads a checkpoint into an empty search and returns what waits.
 pub(crate) fn load<S: System>(
     file: &Path,
@@ -168,17 +232,9 @@ pub(crate) fn load<S: System>(
 ) -> Result<Vec<Waiting<S::State>>, CheckpointError> {
     let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
     let unusable = |what| CheckpointError::Unusable { file: file.to_owned(), what };
-    let mut input = BufReader::new(File::open(file).map_err(wrap)?);
-    let mut magic = [0; 16];
-    input.read_exact(&mut magic).map_err(wrap)?;
-    if &magic != MAGIC {
-        return Err(unusable("it is not a checkpoint of this version"));
-    }
-    let saved = String::from_utf8(get_bytes(&mut input).map_err(wrap)?).map_err(|_| unusable("it is damaged"))?;
-    if saved != identity {
-        return Err(CheckpointError::OtherSearch { file: file.to_owned(), saved, wanted: identity.to_owned() });
-    }
-    for counter in [&counters.states, &counters.revisited, &counters.depth, &counters.violations] {
+    let mut input = open(file, identity)?;
+    let _bound_of_the_round = get_u32(&mut input).map_err(wrap)?;
+    for counter in counters.lasting() {
         counter.store(get(&mut input).map_err(wrap)?, Ordering::Relaxed);
     }
     read_visited(&mut input, visited).map_err(wrap)?;

@@ -60,5 +60,5 @@ pub use checkpoint::CheckpointError;
 pub use progress::Progress;
 pub use report::{MemoryUse, Move, PanicReport, Report, Violation};
 pub use search::{Order, Search, SearchError, Stop};
-pub use system::{Property, Severity, Step, System};
+pub use system::{Property, Severity, Step, Stepped, System};
 pub use visited::VisitedKind;

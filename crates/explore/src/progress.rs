@@ -46,6 +46,11 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// What a resumed search must still know.
+    pub fn lasting(&self) -> [&AtomicU64; 6] {
+        [&self.states, &self.revisited, &self.depth, &self.violations, &self.dropped, &self.cut_at_depth]
+    }
+
     pub fn progress(&self, visited_bytes: u64, elapsed: Duration) -> Progress {
         let states = self.states.load(Ordering::Relaxed);
         let revisited = self.revisited.load(Ordering::Relaxed);

@@ -74,8 +74,10 @@ pub struct Move<A> {
 pub struct PanicReport<A> {
     /// Its message.
     pub message: String,
-    /// How to make it happen again.
+    /// How to make it happen again. The last move is the one that panicked, unless looking at a state did.
     pub trace: Vec<Move<A>>,
+    /// Which initial state the trace starts in.
+    pub initial: usize,
 }
 
 /// Re-executes links, so that positions become actions and states again.

@@ -208,40 +208,39 @@ impl<'a, S: System> Search<'a, S> {
             }
             Order::RandomWalk if self.resume.is_some() => Err(SearchError::WalkResumed),
             Order::IterativeDeepening(by) => self.run_deeper_and_deeper(by.max(1)),
-            _ => self.run_once(),
+            _ => self.run_once(Instant::now(), &self.identity()),
         }
     }
 
     /// Every round starts anew: what a shallower round remembered says nothing about what lies deeper.
     fn run_deeper_and_deeper(&mut self, by: u32) -> Result<Report<S::Action, S::Evidence>, SearchError> {
-        let (budget, started) = (self.budget, Instant::now());
-        let deepest = budget.depth.unwrap_or(u32::MAX);
-        let mut bound = 0;
+        let (started, identity) = (Instant::now(), self.identity());
+        let deepest = self.budget.depth.unwrap_or(u32::MAX);
+        let mut bound = match &self.resume {
+            None => deepest.min(by),
+            Some(file) => checkpoint::depth_bound(file, &identity)?,
+        };
         loop {
-            bound = deepest.min(bound + by);
             self.budget.depth = Some(bound);
-            self.budget.time = budget.time.map(|time| time.saturating_sub(started.elapsed()));
-            let mut report = self.run_once()?;
+            let report = self.run_once(started, &identity)?;
             let cut_at_bound = report.limits.contains(&Limit::Depth(bound));
-            if !cut_at_bound || !report.complete || bound == deepest {
-                report.elapsed = started.elapsed();
+            let cut_short = !report.limits.iter().all(|limit| matches!(limit, Limit::Depth(_) | Limit::Lossy(_)));
+            if !cut_at_bound || cut_short || bound == deepest {
                 return Ok(report);
             }
+            bound = deepest.min(bound.saturating_add(by));
+            self.resume = None;
         }
     }
 
-    fn run_once(&mut self) -> Result<Report<S::Action, S::Evidence>, SearchError> {
-        let started = Instant::now();
-        let identity = self.identity();
+    fn run_once(&mut self, started: Instant, identity: &str) -> Result<Report<S::Action, S::Evidence>, SearchError> {
         let visited = Visited::new(self.visited, self.budget.depth.is_some(), self.seed);
         let mut logs: Vec<LinkLog> = (0..self.threads).map(|number| LinkLog::new(number, self.threads)).collect();
         let counters = Counters::default();
         let mut findings = Findings::new();
         let work = match &self.resume {
             None => self.initial(&visited, &counters, &mut logs[0]),
-            Some(file) => {
-                checkpoint::load(file, &identity, self.system, &visited, &counters, &mut logs, &mut findings)?
-            }
+            Some(file) => checkpoint::load(file, identity, self.system, &visited, &counters, &mut logs, &mut findings)?,
         };
         let shared = Shared {
             system: self.system,
@@ -257,15 +256,19 @@ impl<'a, S: System> Search<'a, S> {
         };
         let (workers, peak) = self.work(&shared, logs, started);
         let elapsed = started.elapsed();
-        self.finish(shared, workers, findings, peak, elapsed, &identity)
+        self.finish(shared, workers, findings, peak, elapsed, identity)
     }
 
     /// What a checkpoint must agree with: the system, and how its states are told apart.
     fn identity(&self) -> String {
         let system = self.checkpoint.as_ref().map_or("", |(_, identity)| identity);
         format!(
-            "{system} visited={:?} symmetry={} seed={} depth={:?}",
-            self.visited, self.symmetry, self.seed, self.budget.depth
+            "{system} visited={:?} symmetry={} seed={} depth={:?} deepening={}",
+            self.visited,
+            self.symmetry,
+            self.seed,
+            self.budget.depth,
+            matches!(self.order, Order::IterativeDeepening(_))
         )
     }
 
@@ -365,13 +368,17 @@ impl<'a, S: System> Search<'a, S> {
         let mut limits = limits.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.add_limits(&mut limits, &counters, omission.map(|omission| omission.states_expected));
         let complete = waiting.is_empty() && !limits.iter().any(Limit::cuts_the_search);
-        if let (Some((file, _)), false) = (&self.checkpoint, complete || self.order == Order::RandomWalk) {
-            checkpoint::save(file, identity, &visited, &progress, &links, &waiting, &best)?;
+        let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // After a panic there is nothing to resume: the state that it happened in was taken and not expanded.
+        let resumable = !complete && panic.is_none() && self.order != Order::RandomWalk;
+        if let Some((file, _)) = self.checkpoint.as_ref().filter(|_| resumable) {
+            let head = checkpoint::Head { identity, depth_bound: self.budget.depth, counters: &counters };
+            checkpoint::save(file, &head, &visited, &links, &waiting, &best)?;
         }
-        let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner).map(|at| {
-            let (_, mut trace, state) = replayer.replay(at.link);
+        let panic = panic.map(|at| {
+            let (initial, mut trace, state) = replayer.replay(at.link);
             trace.extend(at.action.map(|action| Move { action: replayer.action(&state, action), outcome: None }));
-            PanicReport { message: at.message, trace }
+            PanicReport { message: at.message, trace, initial }
         });
         Ok(Report {
             states: progress.states,

@@ -119,3 +119,33 @@ impl<'a, S: System + ?Sized> Step<'a, S> {
         self.found.push(Found { property, evidence: keep.then(evidence) });
     }
 }
+
+/// What an action or a look at a state came to, outside of a search.
+pub struct Stepped<S: System + ?Sized> {
+    /// Where the action leads.
+    pub outcomes: Vec<S::State>,
+    /// What is violated.
+    pub violations: Vec<(Property, S::Evidence)>,
+}
+
+impl<S: System> Stepped<S> {
+    /// Makes an action happen in a state.
+    pub fn by(system: &S, state: &S::State, action: &S::Action) -> Self {
+        Self::of(|step| system.apply(state, action, step))
+    }
+
+    /// Looks at a state as a search does when it expands it.
+    pub fn at(system: &S, state: &S::State) -> Self {
+        let mut actions = Vec::new();
+        system.actions(state, &mut actions);
+        Self::of(|step| system.inspect(state, actions.len(), step))
+    }
+
+    fn of(fill: impl FnOnce(&mut Step<'_, S>)) -> Self {
+        let nothing_known = HashMap::new();
+        let mut step = Step::new(&nothing_known, 0, Vec::new());
+        fill(&mut step);
+        let with_evidence = |found: Found<S::Evidence>| Some((found.property, found.evidence?));
+        Self { outcomes: step.outcomes, violations: step.found.into_iter().filter_map(with_evidence).collect() }
+    }
+}

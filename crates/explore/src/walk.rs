@@ -4,7 +4,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{PoisonError, atomic::Ordering},
+    sync::atomic::Ordering,
 };
 
 use rand_core::{Rng, SeedableRng};
@@ -15,7 +15,7 @@ use crate::{
     links::{Link, LinkId, LinkLog},
     system::{Step, System},
     visited::Arrival,
-    worker::{Findings, PanicAt, Shared},
+    worker::{Findings, Shared},
 };
 
 /// How far a walk goes when no depth was asked for.
@@ -39,17 +39,15 @@ impl<S: System> Walker<'_, S> {
             let walk = self.shared.counters.walks.fetch_add(1, Ordering::Relaxed);
             let mut random = Pcg64Mcg::seed_from_u64(self.shared.seed ^ walk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let start = below(&mut random, initial.len());
-            let mut path = Path { root: position(start), moves: Vec::new() };
+            let mut path = Path { root: position(start), moves: Vec::new(), acting: None };
             let walked = catch_unwind(AssertUnwindSafe(|| self.walk(initial[start].clone(), &mut random, &mut path)));
             if let Err(payload) = walked {
-                let message = payload.downcast_ref::<String>().cloned();
-                let message = message.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
-                let action = path.moves.pop().map(|last| last.0);
                 let link = path.record(&mut self.links);
-                let mut panic = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                panic.get_or_insert(PanicAt { message: message.unwrap_or_default(), link, action });
-                drop(panic);
-                self.shared.stop(Limit::Panic);
+                self.shared.report_panic(payload.as_ref(), link, path.acting);
+            }
+            // Nothing waits that could be dropped: what a walk keeps is what it remembers.
+            if let Some(most) = self.shared.budget.memory_bytes.filter(|most| self.shared.visited.bytes() >= *most) {
+                self.shared.stop(Limit::Memory(most));
             }
         }
     }
@@ -57,7 +55,8 @@ impl<S: System> Walker<'_, S> {
     fn walk(&mut self, mut state: S::State, random: &mut Pcg64Mcg, path: &mut Path) {
         let system = self.shared.system;
         let (mut actions, mut bytes) = (Vec::new(), Vec::new());
-        for depth in 0..self.shared.budget.depth.unwrap_or(DEPTH_DEFAULT) {
+        let bound = self.shared.budget.depth.unwrap_or(DEPTH_DEFAULT);
+        for depth in 0..=bound {
             self.arrive(&state, depth, &mut bytes);
             actions.clear();
             system.actions(&state, &mut actions);
@@ -65,16 +64,15 @@ impl<S: System> Walker<'_, S> {
             system.inspect(&state, actions.len(), &mut step);
             let found = step.found;
             self.report(found, depth, path, None);
-            if actions.is_empty() || self.shared.pool.stopped() {
+            if actions.is_empty() || depth == bound || self.shared.pool.stopped() {
                 return;
             }
             let choice = below(random, actions.len());
-            // The move is on the path while it is made, so that a panic is traced to it.
-            path.moves.push((position(choice), 0));
+            path.acting = Some(position(choice));
             let mut step = Step::new(&self.findings.shallowest, depth + 1, Vec::new());
             system.apply(&state, &actions[choice], &mut step);
             let (found, mut outcomes) = (step.found, step.outcomes);
-            path.moves.pop();
+            path.acting = None;
             self.report(found, depth + 1, path, Some(position(choice)));
             if outcomes.is_empty() {
                 return;
@@ -91,15 +89,17 @@ impl<S: System> Walker<'_, S> {
         let counters = &self.shared.counters;
         match self.shared.visited.insert(self.shared.visited.hash(bytes), bytes, depth) {
             Arrival::New => {
-                let states = counters.states.fetch_add(1, Ordering::Relaxed) + 1;
+                counters.states.fetch_add(1, Ordering::Relaxed);
                 counters.depth.fetch_max(u64::from(depth), Ordering::Relaxed);
-                if let Some(most) = self.shared.budget.states.filter(|most| states >= *most) {
-                    self.shared.stop(Limit::States(most));
-                }
             }
             Arrival::Nearer | Arrival::Seen => {
                 counters.revisited.fetch_add(1, Ordering::Relaxed);
             }
+        }
+        // Every arrival counts: a system may not have as many distinct states, and walks would never end.
+        let arrivals = counters.states.load(Ordering::Relaxed) + counters.revisited.load(Ordering::Relaxed);
+        if let Some(most) = self.shared.budget.states.filter(|most| arrivals >= *most) {
+            self.shared.stop(Limit::States(most));
         }
     }
 
@@ -124,6 +124,8 @@ impl<S: System> Walker<'_, S> {
 struct Path {
     root: u32,
     moves: Vec<(u32, u32)>,
+    /// The action under way, so that a panic can be traced.
+    acting: Option<u32>,
 }
 
 impl Path {

@@ -56,6 +56,19 @@ impl<S: System> Shared<'_, S> {
         self.pool.stop();
     }
 
+    /// Ends the search because the system panicked.
+    pub fn report_panic(&self, payload: &(dyn std::any::Any + Send), link: LinkId, action: Option<u32>) {
+        let message = payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
+            .unwrap_or_else(|| "a panic without a message".to_owned());
+        let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        panic.get_or_insert(PanicAt { message, link, action });
+        drop(panic);
+        self.stop(Limit::Panic);
+    }
+
     /// The bytes under which a state is remembered.
     #[inline]
     pub fn key(&self, state: &S::State, bytes: &mut Vec<u8>) {
@@ -164,24 +177,31 @@ impl<'a, S: System> Worker<'a, S> {
     pub fn run(&mut self) {
         while let Some(batch) = self.shared.pool.take() {
             for waiting in batch {
-                self.push(waiting);
+                self.guarded(waiting.link, |worker| worker.push(waiting));
             }
             while !self.shared.pool.stopped() {
                 let Some(waiting) = self.frontier.pop() else { break };
-                let expanded = catch_unwind(AssertUnwindSafe(|| self.expand(&waiting)));
-                if let Err(payload) = expanded {
-                    self.report_panic(payload.as_ref(), waiting.link);
-                    break;
-                }
-                self.tally.expansions += 1;
-                if self.tally.expansions >= EXPANSIONS_PER_COUNT || self.shared.budget.states.is_some() {
-                    self.count(&waiting.state);
-                }
+                self.guarded(waiting.link, |worker| {
+                    worker.expand(&waiting);
+                    worker.acting = None;
+                    worker.tally.expansions += 1;
+                    if worker.tally.expansions >= EXPANSIONS_PER_COUNT || worker.shared.budget.states.is_some() {
+                        worker.count(&waiting.state);
+                    }
+                });
                 if self.shared.pool.is_hungry() && self.frontier.len() > 1 {
                     self.shared.pool.give(self.frontier.split_half());
                 }
             }
             self.add_to_shared_counts(0);
+        }
+    }
+
+    /// Does what calls the system. A panic of the system at `link`, in the action under way, ends the search.
+    #[inline]
+    fn guarded(&mut self, link: LinkId, work: impl FnOnce(&mut Self)) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(self))) {
+            self.shared.report_panic(payload.as_ref(), link, self.acting);
         }
     }
 
@@ -256,6 +276,7 @@ impl<'a, S: System> Worker<'a, S> {
                 }
             }
             let Candidate { state, action, outcome, .. } = candidate;
+            self.acting = Some(action);
             let link = self.links.push(Link { parent: waiting.link, action, outcome });
             self.push(Waiting { state, link, depth });
         }
@@ -272,18 +293,6 @@ impl<'a, S: System> Worker<'a, S> {
         if self.shared.until_violation {
             self.shared.stop(Limit::UntilViolation);
         }
-    }
-
-    fn report_panic(&self, payload: &(dyn std::any::Any + Send), link: LinkId) {
-        let message = payload
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
-            .unwrap_or_else(|| "a panic without a message".to_owned());
-        let mut panic = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
-        panic.get_or_insert(PanicAt { message, link, action: self.acting });
-        drop(panic);
-        self.shared.stop(Limit::Panic);
     }
 
     /// Adds to the shared counts and looks after the budgets.

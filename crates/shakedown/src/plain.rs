@@ -1,7 +1,7 @@
 //! Any system that the search can explore, as a target: it has actions instead of ops, and no disk.
 //!
-//! A trace of such a target is the first of the shortest ways to the violation, in the order in which one worker meets
-//! them breadth-first. That makes it unique, so it is seen again by searching to its depth once more.
+//! A trace names an action by its place among those of its state, so it is replayed without a search. It starts in the
+//! system's first state, and an action of it has one outcome.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use check::{
     CheckOptions, CheckReport, Checkable, Move, Promise, ReplayError, Replayed, RunOptions, Shown, Trace, Violated,
     Work,
 };
-use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, System};
+use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
 
-/// How many states a search for a known violation may cost; one that needs more cannot be replayed.
+/// How many states a search for a known violation may cost; one that needs more is not made shorter.
 const STATES_MAX: u64 = 20_000_000;
 /// The system panicked.
 const PANIC: &str = "panic";
@@ -27,7 +27,7 @@ type Says<S> = fn(&[<S as System>::Action], <S as System>::Action) -> String;
 
 impl<S: System<Evidence: fmt::Display>> Plain<S>
 where
-    S::Action: Copy + Into<usize>,
+    S::Action: Copy + PartialEq,
 {
     /// A target whose actions are told by `says`.
     pub fn new(system: S, says: Says<S>) -> Self {
@@ -36,7 +36,13 @@ where
 
     fn trace(&self, known: Known<'_>, moves: &[explore::Move<S::Action>]) -> Trace {
         let actions: Vec<S::Action> = moves.iter().map(|a_move| a_move.action).collect();
-        let act = |at: usize| Move::Act { action: actions[at].into(), says: (self.says)(&actions[..at], actions[at]) };
+        let mut schedule = Vec::new();
+        let mut walk = Walk::new(&self.system);
+        for (at, action) in actions.iter().enumerate() {
+            let place = walk.actions().iter().position(|known| known == action).unwrap_or(usize::MAX);
+            schedule.push(Move::Act { action: place, says: (self.says)(&actions[..at], *action) });
+            walk.act(place);
+        }
         Trace {
             version: check::VERSION,
             target: known.target.to_owned(),
@@ -45,20 +51,16 @@ where
             severity: known.severity,
             detail: known.detail,
             ops: Vec::new(),
-            schedule: (0..actions.len()).map(act).collect(),
+            schedule,
         }
     }
 
-    /// The first of the shortest ways to what the trace violates; `None` if there is none as short as the trace.
-    fn search_again(&self, trace: &Trace) -> Result<Option<(Property, Trace)>, ReplayError> {
+    /// The shortest way to what the trace violates, if it can be found.
+    fn shortest(&self, trace: &Trace) -> Option<Trace> {
         let depth = u32::try_from(trace.schedule.len()).ok();
         let budget = Budget { depth, states: Some(STATES_MAX), ..Budget::default() };
-        let too_many = ReplayError::NoSuchMove { number: trace.schedule.len(), what: "too many states lie before it" };
-        let Ok(report) = Search::new(&self.system).order(Order::BreadthFirst).budget(budget).run() else {
-            return Err(too_many);
-        };
-        let found = report.violations.iter().find(|violation| violation.property.name == trace.property);
-        let Some(found) = found else { return if report.complete { Ok(None) } else { Err(too_many) } };
+        let report = Search::new(&self.system).order(Order::BreadthFirst).budget(budget).run().ok()?;
+        let found = report.violations.iter().find(|violation| violation.property.name == trace.property)?;
         let known = Known {
             target: &trace.target,
             options: trace.options,
@@ -66,7 +68,48 @@ where
             severity: found.property.severity,
             detail: found.evidence.to_string(),
         };
-        Ok(Some((found.property, self.trace(known, &found.trace))))
+        Some(self.trace(known, &found.trace))
+    }
+}
+
+/// A system on its way through a trace.
+struct Walk<'a, S: System> {
+    system: &'a S,
+    /// `None` after an action that leads nowhere.
+    state: Option<S::State>,
+    /// What the last action violated.
+    violations: Vec<(Property, S::Evidence)>,
+}
+
+impl<'a, S: System> Walk<'a, S> {
+    fn new(system: &'a S) -> Self {
+        Self { system, state: system.initial().into_iter().next(), violations: Vec::new() }
+    }
+
+    /// What can happen now.
+    fn actions(&self) -> Vec<S::Action> {
+        let mut actions = Vec::new();
+        if let Some(state) = &self.state {
+            self.system.actions(state, &mut actions);
+        }
+        actions
+    }
+
+    /// Makes the action at this place happen; `None` if there is none.
+    fn act(&mut self, place: usize) -> Option<S::Action> {
+        let action = self.actions().into_iter().nth(place)?;
+        let stepped = Stepped::by(self.system, self.state.as_ref()?, &action);
+        self.violations = stepped.violations;
+        self.state = stepped.outcomes.into_iter().next();
+        Some(action)
+    }
+
+    /// What the last action or the state after it violates.
+    fn violated(mut self, property: &str) -> Option<(Property, S::Evidence)> {
+        if let Some(state) = &self.state {
+            self.violations.extend(Stepped::at(self.system, state).violations);
+        }
+        self.violations.into_iter().find(|(violated, _)| violated.name == property)
     }
 }
 
@@ -81,7 +124,7 @@ struct Known<'a> {
 
 impl<S: System<Evidence: fmt::Display> + Send> Checkable for Plain<S>
 where
-    S::Action: Copy + Into<usize>,
+    S::Action: Copy + PartialEq,
 {
     fn promise(&self) -> Promise {
         Promise::default()
@@ -121,29 +164,29 @@ where
     }
 
     fn replay(&self, trace: &Trace) -> Result<Replayed, ReplayError> {
-        let moves = trace.schedule.iter().map(shown).collect::<Option<_>>().ok_or(ReplayError::OtherKind)?;
-        let again = self.search_again(trace)?;
-        if let Some((_, again)) = &again {
-            let differs = again.schedule.iter().zip(&trace.schedule).position(|(one, other)| one != other);
-            let beyond = (again.schedule.len() < trace.schedule.len()).then_some(again.schedule.len());
-            if let Some(at) = differs.or(beyond) {
-                let what = "it is not on the first of the shortest ways; --minimise finds that one";
-                return Err(ReplayError::NoSuchMove { number: at + 1, what });
-            }
+        let mut walk = Walk::new(&self.system);
+        let mut actions = Vec::new();
+        let mut moves = Vec::new();
+        for (number, a_move) in (1..).zip(&trace.schedule) {
+            let Move::Act { action, .. } = a_move else { return Err(ReplayError::OtherKind) };
+            let what = "the target no longer has that action there";
+            let action = walk.act(*action).ok_or(ReplayError::NoSuchMove { number, what })?;
+            moves.push(shown((self.says)(&actions, action)));
+            actions.push(action);
         }
-        Ok(Replayed { moves, violation: again.map(|(property, again)| (property, again.detail)) })
+        let violation = walk.violated(&trace.property);
+        Ok(Replayed { moves, violation: violation.map(|(property, evidence)| (property, evidence.to_string())) })
     }
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
-        Ok(self.search_again(trace)?.map_or_else(|| trace.clone(), |(_, shortest)| shortest))
+        Ok(self.shortest(trace).unwrap_or_else(|| trace.clone()))
     }
 }
 
-/// A move as it is shown; `None` if it is one of a target with ops.
-fn shown(a_move: &Move) -> Option<Shown> {
-    let Move::Act { says, .. } = a_move else { return None };
-    Some(Shown {
-        says: says.clone(),
+/// A move of a target without disk and files.
+fn shown(says: String) -> Shown {
+    Shown {
+        says,
         op: None,
         outcome: None,
         requests: Vec::new(),
@@ -151,5 +194,5 @@ fn shown(a_move: &Move) -> Option<Shown> {
         cut_after: None,
         tree: None,
         recovery: Vec::new(),
-    })
+    }
 }

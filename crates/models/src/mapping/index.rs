@@ -122,14 +122,14 @@ impl Layout for Index {
                 (&[Data, Mark, Inode], &[Data, Mark, Indirect, Inode], &[Inode, Free], &[Inode, ClearIndirect, Free])
             }
             Writes::Barrier => (
-                &[Data, Mark, Flush, Inode],
-                &[Data, Mark, Flush, Indirect, Flush, Inode],
-                &[Inode, Flush, Free],
-                &[Inode, Flush, ClearIndirect, Free],
+                &[Data, Mark, Flush, Inode, Flush],
+                &[Data, Mark, Flush, Indirect, Flush, Inode, Flush],
+                &[Inode, Flush, Free, Flush],
+                &[Inode, Flush, ClearIndirect, Flush, Free, Flush],
             ),
         };
         match notes.kind {
-            kind if kind == Kind::Create as u8 && writes == Writes::Cached => &[Inode, Flush],
+            kind if kind == Kind::Create as u8 && matches!(writes, Writes::Cached | Writes::Barrier) => &[Inode, Flush],
             kind if kind == Kind::Create as u8 => &[Inode],
             kind if kind == Kind::Delete as u8 && notes.len > DIRECT => delete_indirect,
             kind if kind == Kind::Delete as u8 => delete,
@@ -206,9 +206,7 @@ impl Layout for Index {
     }
 
     fn repair(&self, disk: &mut Disk, dead: u16) -> Result<(), IoError> {
-        if dead == 0 {
-            return Ok(());
-        }
+        let before = disk.position();
         for file in 0..self.files {
             let Some(inode) = self.inode(disk, file).filter(|inode| inode.len > DIRECT) else { continue };
             let block = self.data_block(inode.pointers[2]);
@@ -217,12 +215,19 @@ impl Layout for Index {
                 update(disk, block, 1, |table| table[used..].fill(NOWHERE))?;
             }
         }
-        // A dead block may have been an indirect one: old pointers must not be read when it becomes one again.
-        for block in (0..self.blocks).filter(|block| dead & 1 << block != 0) {
-            disk.write(self.data_block(block), &[NOWHERE; BLOCK_BYTES])?;
+        // A block that no file has may have been an indirect one: its old pointers must not be read when it becomes one
+        // again.
+        for block in 0..self.blocks {
+            let is_dead = dead & 1 << block != 0;
+            let has_pointers = |disk: &Disk| disk.block(self.data_block(block)).iter().any(|byte| *byte < self.blocks);
+            if (is_dead || !self.is_allocated(disk.image(), block)) && has_pointers(disk) {
+                disk.write(self.data_block(block), &[NOWHERE; BLOCK_BYTES])?;
+            }
         }
-        self.update_bitmap(disk, |bits| bits & !dead)?;
-        disk.flush()
+        if dead != 0 {
+            self.update_bitmap(disk, |bits| bits & !dead)?;
+        }
+        if disk.position() > before { disk.flush() } else { Ok(()) }
     }
 
     fn data_block(&self, block: u8) -> Block {

@@ -113,10 +113,10 @@ impl Layout for Link {
             ),
             Writes::Ordered => (&[Mark, Inode], &[Data, Inode], &[Data, Mark, Chain, Inode], &[Inode, Free]),
             Writes::Barrier => (
-                &[Mark, Flush, Inode],
-                &[Data, Flush, Inode],
-                &[Data, Mark, Flush, Chain, Flush, Inode],
-                &[Inode, Flush, Free],
+                &[Mark, Flush, Inode, Flush],
+                &[Data, Flush, Inode, Flush],
+                &[Data, Mark, Flush, Chain, Flush, Inode, Flush],
+                &[Inode, Flush, Free, Flush],
             ),
         };
         match notes.kind {

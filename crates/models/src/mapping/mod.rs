@@ -35,7 +35,7 @@ pub enum Writes {
     Cached,
     /// What is pointed to before what points to it; a pointer is cleared before what it pointed to is reused.
     Ordered,
-    /// As ordered, with a flush wherever the order matters: safe on a disk that reorders.
+    /// As ordered, with a flush wherever the order matters and at the end: safe on a disk that reorders.
     Barrier,
 }
 

@@ -117,6 +117,11 @@ impl Numbering {
         *number
     }
 
+    /// Numbers a block if it is new.
+    fn meet(&mut self, pointer: u8) {
+        self.number(pointer);
+    }
+
     /// The new number of what a pointer leads to, if it has one.
     fn get(&self, pointer: u8) -> u8 {
         if pointer < self.blocks { self.of[usize::from(pointer)] } else { NOWHERE }
@@ -224,7 +229,7 @@ impl<L: Layout> FileMapping<L> {
             self.walk(versions, *file, &mut numbering, &mut |_| {}, &meanings);
         }
         for task in &tasks {
-            block_registers(task).for_each(|block| drop(numbering.number(block)));
+            block_registers(task).for_each(|block| numbering.meet(block));
         }
         self.follow(versions, 0, &mut numbering, &mut |_| {}, &meanings);
         let reached = numbering.order.len();
@@ -368,7 +373,7 @@ impl<L: Layout> FileMapping<L> {
             rest.push((seen, block));
         }
         rest.sort();
-        rest.iter().for_each(|(_, block)| drop(numbering.number(*block)));
+        rest.iter().for_each(|(_, block)| numbering.meet(*block));
     }
 
     fn emit_image(

@@ -38,7 +38,8 @@ mod tests {
     #[test]
     fn an_adopted_tree_is_the_same_and_can_be_used() {
         let mut original = Reference::new();
-        let ops = ["mkdir(\"/d\", mode=0755)", "create(\"/d/f\", mode=0644)", "link(\"/d/f\", \"/g\")", "unlink(\"/d/f\")"];
+        let ops =
+            ["mkdir(\"/d\", mode=0755)", "create(\"/d/f\", mode=0644)", "link(\"/d/f\", \"/g\")", "unlink(\"/d/f\")"];
         for op in ops {
             original.apply(&op.parse::<Op>().unwrap()).unwrap();
         }

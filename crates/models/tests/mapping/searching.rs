@@ -1,0 +1,50 @@
+//! One way to search a variant, for every test of this folder.
+
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use disk::CrashMode;
+use explore::{Budget, Order, Stop, VisitedKind};
+use models::mapping::{FileMapping, Layout, Variant, Writes};
+use vfs::contract::Contract;
+
+/// How the models are checked here: what they promise is `mountable`, and damage is looked for after crashes too.
+pub fn options(crash: CrashMode) -> CheckOptions {
+    CheckOptions { crash, contract: Contract::Mountable, continue_after_crash: true, crash_states_max: 4096, seed: 0 }
+}
+
+/// An exact breadth-first search without a budget: it ends when nothing is left.
+pub fn run_options(workers: usize, symmetry: bool) -> RunOptions {
+    RunOptions {
+        target: "model:mapping".to_owned(),
+        order: Order::BreadthFirst,
+        visited: VisitedKind::Exact,
+        symmetry,
+        threads: workers,
+        budget: Budget::default(),
+        seed: 0,
+        until_violation: false,
+        stop: Stop::default(),
+        checkpoint: None,
+        resume: false,
+    }
+}
+
+/// The geometry of the study, made smaller where the full one would take long.
+pub fn variant(writes: Writes, threads: usize, (files, blocks): (u8, u8)) -> Variant {
+    Variant { files, blocks, ..Variant::study(writes, threads) }
+}
+
+/// Searches a variant to its last state.
+pub fn search<L: Layout>(variant: Variant, crash: CrashMode, workers: usize) -> CheckReport {
+    let target = FileMapping::<L>::new(variant);
+    let report = target.check(options(crash), &run_options(workers, variant.symmetry), &mut |_, _| {});
+    let report = report.expect("a search without a checkpoint has nothing that could fail");
+    assert!(report.complete, "{variant:?} under {crash}: {:?}", report.limits);
+    report
+}
+
+/// The names of the violated properties, in alphabetical order.
+pub fn violated(report: &CheckReport) -> Vec<&str> {
+    let mut names: Vec<&str> = report.violations.iter().map(|violated| violated.property.as_str()).collect();
+    names.sort_unstable();
+    names
+}
