@@ -59,6 +59,7 @@ pub struct Evidence {
 }
 
 /// One result of a move.
+#[expect(clippy::large_enum_variant, reason = "it is handed over once and never kept; a box would cost an allocation")]
 pub(crate) enum Transition<'a, T: Target> {
     State {
         state: State<T>,
@@ -228,7 +229,7 @@ impl<'a, T: Target> Checker<'a, T> {
     }
 
     /// Whether an op may begin: it must touch nothing that an op under way has locked.
-    pub(crate) fn may_begin(&self, state: &State<T>, op: &Op) -> bool {
+    pub(crate) fn may_begin(state: &State<T>, op: &Op) -> bool {
         let locked: SmallVec<[&Path; 4]> = state.tasks.iter().flat_map(|task| task.op.paths()).collect();
         !op.paths().iter().any(|path| touches(&locked, path))
     }
@@ -238,7 +239,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let mut ops = Vec::new();
         state.with_view(self.options.remembered(), |view| {
             self.target.workload(view, &mut ops);
-            for op in ops.into_iter().filter(|op| self.may_begin(state, op)) {
+            for op in ops.into_iter().filter(|op| Self::may_begin(state, op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));
             }
         });

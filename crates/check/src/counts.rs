@@ -58,7 +58,6 @@ impl Counts {
     }
 
     pub fn crash_image(&self, hash: u128) {
-        #[expect(clippy::cast_possible_truncation, reason = "a remainder by the number of shards")]
         let shard = &self.images[(hash % SHARDS as u128) as usize];
         shard.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
     }

@@ -156,7 +156,7 @@ impl<'a, T: Target> Player<'a, T> {
 
     /// Whether the target could be asked this now: with several tasks, an op must not touch what another one holds.
     pub fn may_begin(&self, op: &Op) -> bool {
-        self.state.tasks.len() < self.checker.target.tasks() && self.checker.may_begin(&self.state, op)
+        self.state.tasks.len() < self.checker.target.tasks() && Checker::may_begin(&self.state, op)
     }
 }
 

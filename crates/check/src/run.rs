@@ -130,7 +130,7 @@ impl<T: Target> Checkable for T {
             .violations
             .iter()
             .map(|violation| {
-                let trace = Recorder::record(&checker, run, &violation.trace, violation.evidence.crash.clone());
+                let trace = Recorder::record(&checker, run, &violation.trace, violation.evidence.crash.as_ref());
                 let (property, severity) = (violation.property.name.to_owned(), violation.property.severity);
                 let trace = Trace { property, severity, detail: violation.evidence.detail.clone(), ..trace };
                 Violated { property: trace.property.clone(), severity, count: violation.count, trace }
@@ -199,14 +199,14 @@ impl Recorder {
         checker: &Checker<'_, T>,
         run: &RunOptions,
         moves: &[explore::Move<Action>],
-        last_crash: Option<CrashPoint>,
+        last_crash: Option<&CrashPoint>,
     ) -> Trace {
         let mut recorder = Self { ops: Vec::new(), schedule: Vec::new(), under_way: Vec::new() };
         let mut player = Player::new(checker).expect("the search started here");
         for a_move in moves {
             recorder.push(&a_move.action);
             let Some(outcome) = a_move.outcome else {
-                recorder.set_crash(last_crash.clone());
+                recorder.set_crash(last_crash.cloned());
                 break;
             };
             let this = recorder.schedule.last().expect("just pushed").clone();

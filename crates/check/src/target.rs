@@ -157,6 +157,9 @@ pub struct View<'a, T: Target + ?Sized> {
 
 impl<T: Target + ?Sized> View<'_, T> {
     /// What a user should see now.
+    ///
+    /// # Panics
+    /// The view was made without a tree, which the pipeline never does.
     pub fn tree(&self) -> &Tree {
         self.trees.last().expect("there is always a present")
     }

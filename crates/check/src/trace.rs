@@ -132,6 +132,9 @@ impl Trace {
     }
 
     /// The trace as pretty JSON that ends with a newline.
+    ///
+    /// # Panics
+    /// Never: a trace is plain data.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("plain data");
         text.push('\n');

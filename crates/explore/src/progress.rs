@@ -42,13 +42,16 @@ pub(crate) struct Counters {
     pub dropped: AtomicU64,
     /// Set when a state at the depth bound had actions.
     pub cut_at_depth: AtomicU64,
+    /// States to which no way is known that is shorter than the depth bound.
+    pub at_depth_bound: AtomicU64,
     pub walks: AtomicU64,
 }
 
 impl Counters {
     /// What a resumed search must still know.
-    pub fn lasting(&self) -> [&AtomicU64; 6] {
-        [&self.states, &self.revisited, &self.depth, &self.violations, &self.dropped, &self.cut_at_depth]
+    pub fn lasting(&self) -> [&AtomicU64; 7] {
+        let Self { states, revisited, depth, violations, dropped, cut_at_depth, at_depth_bound, .. } = self;
+        [states, revisited, depth, violations, dropped, cut_at_depth, at_depth_bound]
     }
 
     pub fn progress(&self, visited_bytes: u64, elapsed: Duration) -> Progress {

@@ -65,7 +65,8 @@ pub struct Violation<A, E> {
 pub struct Move<A> {
     /// What happened.
     pub action: A,
-    /// Which outcome it had, in the order in which the system lists them; `None` for the last move of a trace.
+    /// Which outcome it had, in the order in which the system lists them; `None` for a last move that is itself what
+    /// the trace shows.
     pub outcome: Option<usize>,
 }
 

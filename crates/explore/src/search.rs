@@ -281,12 +281,13 @@ impl<'a, S: System> Search<'a, S> {
         for (number, state) in (0u32..).zip(self.system.initial()) {
             bytes.clear();
             if self.symmetry {
-                self.system.canonical(&state, &mut bytes)
+                self.system.canonical(&state, &mut bytes);
             } else {
-                self.system.encode(&state, &mut bytes)
+                self.system.encode(&state, &mut bytes);
             }
             if visited.insert(visited.hash(&bytes), &bytes, 0) == crate::visited::Arrival::New {
                 counters.states.fetch_add(1, Ordering::Relaxed);
+                counters.at_depth_bound.fetch_add(u64::from(self.budget.depth == Some(0)), Ordering::Relaxed);
                 let link = links.push(Link { parent: LinkId::NONE, action: number, outcome: 0 });
                 work.push(Waiting { state, link, depth: 0 });
             }
@@ -399,7 +400,9 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     fn add_limits(&self, limits: &mut Vec<Limit>, counters: &Counters, omitted: Option<f64>) {
+        // A state may have been cut off and then found on a shorter way.
         if counters.cut_at_depth.load(Ordering::Relaxed) != 0
+            && counters.at_depth_bound.load(Ordering::Relaxed) != 0
             && let Some(depth) = self.budget.depth
         {
             limits.push(Limit::Depth(depth));

@@ -92,7 +92,7 @@ impl<S: System> Walker<'_, S> {
                 counters.states.fetch_add(1, Ordering::Relaxed);
                 counters.depth.fetch_max(u64::from(depth), Ordering::Relaxed);
             }
-            Arrival::Nearer | Arrival::Seen => {
+            Arrival::Nearer { .. } | Arrival::Seen => {
                 counters.revisited.fetch_add(1, Ordering::Relaxed);
             }
         }

@@ -151,6 +151,8 @@ struct Tally {
     revisited: u64,
     violations: u64,
     depth: u32,
+    /// A difference, which wraps below zero.
+    at_depth_bound: u64,
     waiting_last: u64,
     waiting_bytes_last: u64,
     link_bytes_last: u64,
@@ -260,7 +262,7 @@ impl<'a, S: System> Worker<'a, S> {
     /// The candidates of one expansion are looked up together: by the time the last one was made, the memory that
     /// the first one needs has arrived.
     fn keep_what_is_new(&mut self, waiting: &Waiting<S::State>) {
-        let depth = waiting.depth + 1;
+        let (depth, bound) = (waiting.depth + 1, self.shared.budget.depth);
         let mut candidates = std::mem::take(&mut self.candidates);
         for candidate in candidates.drain(..) {
             let arrival = self.shared.visited.insert(candidate.hash, &self.bytes[candidate.bytes.clone()], depth);
@@ -268,8 +270,12 @@ impl<'a, S: System> Worker<'a, S> {
                 Arrival::New => {
                     self.tally.states += 1;
                     self.tally.depth = self.tally.depth.max(depth);
+                    self.tally.at_depth_bound = self.tally.at_depth_bound.wrapping_add((bound == Some(depth)).into());
                 }
-                Arrival::Nearer => self.tally.revisited += 1,
+                Arrival::Nearer { than } => {
+                    self.tally.revisited += 1;
+                    self.tally.at_depth_bound = self.tally.at_depth_bound.wrapping_sub(u64::from(bound == Some(than)));
+                }
                 Arrival::Seen => {
                     self.tally.revisited += 1;
                     continue;
@@ -320,13 +326,14 @@ impl<'a, S: System> Worker<'a, S> {
         counters.revisited.fetch_add(std::mem::take(&mut tally.revisited), Ordering::Relaxed);
         counters.violations.fetch_add(std::mem::take(&mut tally.violations), Ordering::Relaxed);
         counters.depth.fetch_max(u64::from(tally.depth), Ordering::Relaxed);
+        counters.at_depth_bound.fetch_add(std::mem::take(&mut tally.at_depth_bound), Ordering::Relaxed);
         let waiting = self.frontier.len() as u64;
         replace(&counters.waiting, &mut tally.waiting_last, waiting);
         replace(&counters.waiting_bytes, &mut tally.waiting_bytes_last, waiting * waiting_each);
         replace(&counters.link_bytes, &mut tally.link_bytes_last, self.links.bytes());
     }
 
-    /// As FiSC did: when memory runs out, drop waiting states at random and go on.
+    /// As `FiSC` did: when memory runs out, drop waiting states at random and go on.
     fn check_memory(&mut self, waiting_each: u64) {
         let Some(budget) = self.shared.budget.memory_bytes else { return };
         let counters = &self.shared.counters;

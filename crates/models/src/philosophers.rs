@@ -40,12 +40,12 @@ impl Philosophers {
         (2..=PHILOSOPHERS_MAX).contains(&seats).then_some(Self { seats, order })
     }
 
-    fn last(&self) -> u32 {
+    fn last(self) -> u32 {
         1 << (self.seats - 1)
     }
 
     /// Everybody, one bit each.
-    fn all(&self) -> u32 {
+    fn all(self) -> u32 {
         u32::MAX >> (32 - self.seats)
     }
 
@@ -55,13 +55,13 @@ impl Philosophers {
     }
 
     /// The forks on the right: that of the next philosopher, at a round table.
-    fn right(&self, hands: u32) -> u32 {
+    fn right(self, hands: u32) -> u32 {
         (hands << 1 | hands >> (self.seats - 1)) & self.all()
     }
 
     /// The forks that stand first (or, with `first` false, second) in the order of these philosophers.
     #[inline]
-    fn forks(&self, hands: u32, first: bool) -> u32 {
+    fn forks(self, hands: u32, first: bool) -> u32 {
         let reversed = match self.order {
             ForkOrder::LeftFirst => 0,
             ForkOrder::LastRightFirst => self.last(),
@@ -72,7 +72,7 @@ impl Philosophers {
 
     /// Who of `hands` would find the fork free.
     #[inline]
-    fn finds_free(&self, hands: u32, first: bool, taken: u32) -> u32 {
+    fn finds_free(self, hands: u32, first: bool, taken: u32) -> u32 {
         let reversed = match self.order {
             ForkOrder::LeftFirst => 0,
             ForkOrder::LastRightFirst => self.last(),

@@ -31,7 +31,6 @@ impl Bitstate {
             // Double hashing: the k positions of a state are an arithmetic progression of its two hashes.
             let bit = at >> (64 - u32::from(self.bits_log2));
             let mask = 1u64 << (bit & 63);
-            #[expect(clippy::cast_possible_truncation, reason = "at most 2^38 words, checked when allocated")]
             let word = &self.words[(bit >> 6) as usize];
             new |= word.fetch_or(mask, Ordering::Relaxed) & mask == 0;
             at = at.wrapping_add(stride);

@@ -81,7 +81,6 @@ impl Exact {
 
     #[inline]
     fn shard(&self, hash: u64) -> &Shard {
-        #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
         &self.shards[(hash >> (64 - SHARD_BITS)) as usize]
     }
 
@@ -156,8 +155,9 @@ impl Table {
                 if record.bytes == bytes {
                     return match depth {
                         Some(depth) if depth < record.depth => {
+                            let than = record.depth;
                             self.arena.set_depth(slot & PLACE_MASK, depth);
-                            Arrival::Nearer
+                            Arrival::Nearer { than }
                         }
                         _ => Arrival::Seen,
                     };

@@ -80,7 +80,6 @@ impl<H: Hash> Hashed<H> {
 
     #[inline]
     fn shard(&self, hash: H) -> &Shard<H> {
-        #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
         &self.shards[(hash.low() >> (64 - SHARD_BITS)) as usize]
     }
 
@@ -132,8 +131,7 @@ impl<H: Hash> Table<H> {
             return Arrival::New;
         }
         if self.track_depths && depth < self.depths[at] {
-            self.depths[at] = depth;
-            return Arrival::Nearer;
+            return Arrival::Nearer { than: std::mem::replace(&mut self.depths[at], depth) };
         }
         Arrival::Seen
     }

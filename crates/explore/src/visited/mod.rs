@@ -45,7 +45,10 @@ pub(crate) enum Arrival {
     /// Never seen.
     New,
     /// Seen, but farther from the root.
-    Nearer,
+    Nearer {
+        /// How far.
+        than: u32,
+    },
     /// Seen.
     Seen,
 }
@@ -174,7 +177,7 @@ mod tests {
             let insert = |depth| set.insert(set.hash(b"state"), b"state", depth);
             assert_eq!(insert(9), Arrival::New);
             assert_eq!(insert(9), Arrival::Seen);
-            assert_eq!(insert(4), Arrival::Nearer);
+            assert_eq!(insert(4), Arrival::Nearer { than: 9 });
             assert_eq!(insert(5), Arrival::Seen);
         }
     }

@@ -78,6 +78,16 @@ fn iterative_deepening_ends_when_nothing_is_cut_off() {
 }
 
 #[test]
+fn iterative_deepening_goes_hardly_deeper_than_the_farthest_state() {
+    for seed in 0..100 {
+        let graph = Graph::random(seed, 200);
+        let farthest = graph.distances().into_values().max().expect("an initial state");
+        let report = Search::new(&graph).order(Order::IterativeDeepening(2)).run().unwrap();
+        assert!(report.depth <= farthest + 2, "seed {seed}: {} where {farthest} is enough", report.depth);
+    }
+}
+
+#[test]
 fn iterative_deepening_respects_the_depth_asked_for() {
     let report = Search::new(&Graph::chain(20)).order(Order::IterativeDeepening(4)).budget(depth(9)).run().unwrap();
     assert_eq!((report.states, report.limits), (10, vec![Limit::Depth(9)]));

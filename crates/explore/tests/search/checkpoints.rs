@@ -92,12 +92,12 @@ fn symmetry_survives() {
 #[test]
 fn a_bounded_search_in_parts_is_complete() {
     for kind in [VisitedKind::Exact, VisitedKind::Hash64, VisitedKind::Hash128] {
-        for (seed, order) in (0..8).flat_map(|seed| EXHAUSTIVE.map(|order| (seed, order))) {
+        for (seed, order) in (0..3).flat_map(|seed| EXHAUSTIVE.map(|order| (seed, order))) {
             let graph = Graph::random(seed, 100);
-            for bound in [2, 5, 9] {
+            for bound in [3, 8] {
                 let near = graph.distances().values().filter(|at| **at <= bound).count() as u64;
                 let search = || Search::new(&graph).visited(kind).order(order);
-                let (report, _) = in_parts(&fresh("bounded"), 4, search, depth(bound));
+                let (report, _) = in_parts(&fresh("bounded"), 9, search, depth(bound));
                 assert_eq!(report.states, near, "{kind:?} {order:?} seed {seed} bound {bound}");
             }
         }
@@ -132,10 +132,10 @@ fn a_cut_at_the_depth_bound_is_not_forgotten() {
     // The branch that is taken first is cut off at depth 3; the other one ends by itself.
     let graph = Graph::new(&[&[&[4], &[1]], &[&[2]], &[&[3]], &[&[0]], &[&[5]], &[]]);
     let search = |budget| Search::new(&graph).checkpoint(&file, "test").budget(budget);
-    let five = Budget { states: Some(5), ..depth(3) };
-    assert_eq!(search(five).run().unwrap().limits, [Limit::States(5)]);
+    let to_five = Budget { states: Some(5), ..depth(3) };
+    assert_eq!(search(to_five).run().unwrap().limits, [Limit::States(5)]);
     // One more expansion.
-    assert_eq!(search(five).resume(&file).run().unwrap().limits, [Limit::States(5), Limit::Depth(3)]);
+    assert_eq!(search(to_five).resume(&file).run().unwrap().limits, [Limit::States(5), Limit::Depth(3)]);
     let last = search(depth(3)).resume(&file).run().unwrap();
     assert_eq!((last.states, last.complete, last.limits), (6, true, vec![Limit::Depth(3)]));
 }

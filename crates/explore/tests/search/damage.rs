@@ -33,11 +33,11 @@ fn is_damage(result: &Result<u64, SearchError>) -> bool {
 }
 
 #[test]
-fn every_truncation_is_noticed() {
+fn a_truncation_is_noticed() {
     for kind in KINDS {
         let file = fresh("truncated");
         let sound = saved(&file, kind);
-        for len in 0..sound.len() {
+        for len in (0..sound.len()).step_by(5).chain(sound.len() - 20..sound.len()) {
             fs::write(&file, &sound[..len]).unwrap();
             let result = resume(&file, kind);
             assert!(is_damage(&result), "{kind:?}, {len} bytes of {}: {result:?}", sound.len());
@@ -46,11 +46,11 @@ fn every_truncation_is_noticed() {
 }
 
 #[test]
-fn every_altered_byte_is_noticed() {
+fn an_altered_byte_is_noticed() {
     for kind in KINDS {
         let file = fresh("altered");
         let sound = saved(&file, kind);
-        for at in 0..sound.len() {
+        for at in (0..sound.len()).step_by(5).chain(sound.len() - 20..sound.len()) {
             let mut damaged = sound.clone();
             damaged[at] ^= 1 << (at % 8);
             fs::write(&file, &damaged).unwrap();

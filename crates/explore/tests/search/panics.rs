@@ -108,8 +108,7 @@ fn assert_traced(fragile: &Fragile, panic: &PanicReport<u64>, case: &str) {
 #[test]
 fn a_panic_anywhere_ends_all_workers_and_is_traced() {
     quietly();
-    use Panics::{Applying, Encoding, Listing, Looking, Measuring};
-    for panics in [Applying, Listing, Looking, Encoding, Measuring] {
+    for panics in [Panics::Applying, Panics::Listing, Panics::Looking, Panics::Encoding, Panics::Measuring] {
         let fragile = Fragile { panics, from: 50 };
         for order in EXHAUSTIVE {
             for threads in [1, 3] {
@@ -140,8 +139,7 @@ fn a_panic_while_scoring_ends_all_workers_and_is_traced() {
 #[test]
 fn a_panic_on_a_walk_is_traced() {
     quietly();
-    use Panics::{Applying, Listing, Looking};
-    for panics in [Applying, Listing, Looking] {
+    for panics in [Panics::Applying, Panics::Listing, Panics::Looking] {
         let fragile = Fragile { panics, from: 50 };
         for threads in [1, 3] {
             let budget = Budget { depth: Some(100), ..states(1_000_000) };

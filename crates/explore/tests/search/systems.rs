@@ -79,7 +79,7 @@ impl System for Forks {
     }
 
     fn score(&self, at: &Vec<u8>) -> i64 {
-        at.iter().filter(|&&holds| holds == 1).count().try_into().expect("a small table")
+        at.iter().map(|&holds| i64::from(holds == 1)).sum()
     }
 }
 
@@ -133,10 +133,10 @@ impl Graph {
         while let Some(state) = queue.pop_front() {
             let next_distance = distances[&state] + 1;
             for &next in self.edges[state as usize].iter().flatten() {
-                if !distances.contains_key(&next) {
-                    distances.insert(next, next_distance);
+                distances.entry(next).or_insert_with(|| {
                     queue.push_back(next);
-                }
+                    next_distance
+                });
             }
         }
         distances

@@ -20,6 +20,8 @@ pub struct Index {
 
 /// How many pointers an inode has besides the indirect one.
 const DIRECT: u8 = 2;
+/// How many pointers an indirect block has: one a byte.
+const LISTED: u8 = 4;
 /// The length of an inode that no file uses.
 const UNUSED: u8 = 0xff;
 
@@ -94,7 +96,7 @@ impl Layout for Index {
     }
 
     fn file_blocks_max(&self) -> u8 {
-        DIRECT + BLOCK_BYTES as u8
+        DIRECT + LISTED
     }
 
     fn blocks_needed(&self, kind: Kind, len: u8) -> usize {

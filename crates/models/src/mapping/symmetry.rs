@@ -23,9 +23,12 @@ use super::{
 /// Everything on or on its way to the medium that a crash may show.
 struct Versions<'a> {
     images: SmallVec<[&'a Image; 2]>,
-    /// Pending writes, with the op that made each.
-    writes: SmallVec<[(Block, &'a [u8], Option<disk::OpIndex>); 8]>,
+    /// Pending writes.
+    writes: SmallVec<[PendingWrite<'a>; 8]>,
 }
+
+/// Where a pending write goes, what it writes, and the op that made it.
+type PendingWrite<'a> = (Block, &'a [u8], Option<disk::OpIndex>);
 
 impl<'a> Versions<'a> {
     fn of(disk: &'a Disk, crash: CrashMode) -> Self {
@@ -476,7 +479,8 @@ fn emit_trees(trees: &[&Tree], files: &[u8], meanings: &Meanings, bytes: &mut Ve
 fn emit_task(task: &Task, files: &[u8], numbering: &Numbering, meanings: &Meanings, bytes: &mut Vec<u8>) {
     let notes = Notes::of(task);
     let file = files.iter().position(|file| *file == notes.file);
-    bytes.extend([task.pc, notes.kind, file.map_or(NOWHERE, |rank| rank as u8), notes.len, meanings.of(notes.fill)]);
+    let rank = file.and_then(|rank| u8::try_from(rank).ok()).unwrap_or(NOWHERE);
+    bytes.extend([task.pc, notes.kind, rank, notes.len, meanings.of(notes.fill)]);
     bytes.extend(block_registers(task).map(|block| numbering.get(block)));
 }
 

@@ -55,7 +55,7 @@ const MAPPING: [TargetOption; 6] = [
     TargetOption {
         name: "cache",
         values: Values::NumberOr(1..=CACHE_MAX, UNLIMITED),
-        fallback: Fallback::Depends { says: "4 for naive and ordered, else unlimited", of: cache_default },
+        fallback: Fallback::Depends { says: "2 for naive and ordered, else unlimited", of: cache_default },
         about: "how many writes the disk's volatile cache holds back",
     },
     option(

@@ -1,0 +1,172 @@
+//! The canonical form does not depend on which file, which block and which value is which.
+//!
+//! A random run is made twice: once as it comes, and once with other files, other blocks and other data in the same
+//! places. After every disk request both states must have the same canonical bytes. The models that run know no
+//! symmetry, so that every block can be chosen; the one that is asked for the canonical form does.
+
+use std::cell::RefCell;
+
+use check::{Target, Task, View};
+use disk::{CrashMode, Disk, OpIndex};
+use models::mapping::{FileMapping, Index, Layout, Link, Reserved, Variant, Writes};
+use vfs::{Op, Reference, Tree};
+
+use crate::{random::Choices, searching::variant};
+
+/// More trees than this are not kept: how many a crash may go back to is not what is tested here.
+const TREES_MAX: usize = 4;
+/// Data of the run as it comes; that of its twin is higher by [`FILLS`].
+const FILL_MIN: u8 = 0x40;
+const FILLS: u8 = 90;
+
+/// One of the two runs.
+struct Run<L> {
+    target: FileMapping<L>,
+    mounted: Reserved,
+    disk: Disk,
+    tasks: Vec<Task>,
+    reference: Reference,
+    trees: Vec<Tree>,
+    returned: Vec<OpIndex>,
+}
+
+impl<L: Layout> Run<L> {
+    fn new(variant: Variant) -> Self {
+        let target = FileMapping::new(Variant { symmetry: false, ..variant });
+        let mut disk = Disk::with_cache(target.mkfs(), variant.cache);
+        let mounted = target.mount(&mut disk).expect("a fresh file system mounts");
+        let reference = Reference::from_tree(&target.observe(&mounted, &disk).expect("it can be read"));
+        let trees = vec![reference.tree()];
+        Self { target, mounted, disk, tasks: Vec::new(), reference, trees, returned: Vec::new() }
+    }
+
+    fn begin(&mut self, op: &str, index: u32, choice: u32) {
+        let op: Op = op.parse().expect("the test writes ops as they print");
+        self.tasks.push(Task { op, index: OpIndex(index), choice, pc: 0, registers: [0; 12] });
+    }
+
+    /// Takes an op to its next disk request. What it returns, the reference does too.
+    fn go(&mut self, at: usize) {
+        let task = &mut self.tasks[at];
+        self.disk.set_op(Some(task.index));
+        let outcome = self.target.step(&mut self.mounted, &mut self.disk, task);
+        let Some(outcome) = outcome else { return };
+        let done = self.tasks.remove(at);
+        if outcome.is_ok() && self.reference.apply(&done.op).is_ok() {
+            self.trees.push(self.reference.tree());
+            self.returned.push(done.index);
+            if self.trees.len() > TREES_MAX {
+                self.trees.remove(0);
+                self.returned.remove(0);
+            }
+        }
+        self.disk.settle();
+    }
+
+    fn canonical(&self, symmetric: &FileMapping<L>, crash: CrashMode) -> Vec<u8> {
+        let trees: Vec<&Tree> = self.trees.iter().collect();
+        let Self { mounted, disk, tasks, returned, .. } = self;
+        let mut bytes = Vec::new();
+        assert!(symmetric.canonical(&View { mounted, disk, tasks, trees: &trees, returned, crash }, &mut bytes));
+        bytes
+    }
+}
+
+/// What becomes of files and blocks in the twin.
+struct Renaming {
+    files: Vec<u8>,
+    blocks: Vec<u8>,
+}
+
+impl Renaming {
+    /// A random one. Files that share an inode block go on sharing one.
+    fn new(choices: &mut Choices, variant: &Variant, inodes_per_block: u8) -> Self {
+        let groups = choices.order(variant.files / inodes_per_block);
+        let files = groups.iter().flat_map(|group| {
+            let within = choices.order(inodes_per_block);
+            within.into_iter().map(move |file| group * inodes_per_block + file).collect::<Vec<_>>()
+        });
+        let files = files.collect();
+        Self { files, blocks: choices.order(variant.blocks) }
+    }
+
+    fn block(&self, block: u8) -> u8 {
+        self.blocks.get(usize::from(block)).copied().unwrap_or(block)
+    }
+}
+
+/// Where the new blocks of an op stand in its registers.
+const FRESH: std::ops::Range<usize> = 3..5;
+
+/// Begins the twin of the op that `run` has just begun, with the choice that takes the renamed blocks.
+fn begin_twin<L: Layout>(twin: &mut Run<L>, op: &str, index: u32, fresh: &[u8], renaming: &Renaming) {
+    let wanted: Vec<u8> = fresh.iter().map(|block| renaming.block(*block)).collect();
+    let parsed: Op = op.parse().expect("an op");
+    let takes_them = |choice: &u32| {
+        let mut task = Task { op: parsed.clone(), index: OpIndex(index), choice: *choice, pc: 0, registers: [0; 12] };
+        twin.target.step(&mut twin.mounted.clone(), &mut twin.disk.clone(), &mut task);
+        task.registers[FRESH] == wanted
+    };
+    let choice = (0..256).find(takes_them).expect("what is free here is free there");
+    twin.begin(op, index, choice);
+}
+
+/// An op that may work now: its kind, and its file.
+fn random_op<L: Layout>(choices: &mut Choices, run: &Run<L>, files: u8) -> (&'static str, u8) {
+    let busy = |file: u8| run.tasks.iter().any(|task| task.op.paths()[0].as_str() == format!("/f{file}"));
+    let file = (0..).map(|_| choices.below(files)).find(|file| !busy(*file)).expect("there are more files than tasks");
+    let exists = run.reference.tree().lookup(&vfs::Path::root().join(&format!("f{file}"))).is_some();
+    let kind = if exists { choices.pick(&["append", "append", "append", "unlink"]) } else { "create" };
+    (kind, file)
+}
+
+fn op_text(kind: &str, file: u8, fill: u8) -> String {
+    match kind {
+        "append" => format!("append(\"/f{file}\", len=4, fill={fill})"),
+        "create" => format!("create(\"/f{file}\", mode=0644)"),
+        _ => format!("unlink(\"/f{file}\")"),
+    }
+}
+
+/// Runs a random workload twice and compares after every request.
+fn compare_twins<L: Layout>(variant: Variant, inodes_per_block: u8, crash: CrashMode, seed: u64) {
+    let choices = &mut Choices(seed);
+    let renaming = Renaming::new(choices, &variant, inodes_per_block);
+    let symmetric = FileMapping::<L>::new(variant);
+    let (mut run, mut twin) = (Run::<L>::new(variant), Run::<L>::new(variant));
+    let ops = RefCell::new(0);
+    while *ops.borrow() < FILLS {
+        if run.tasks.len() < variant.threads && choices.below(2) == 0 {
+            let index = *ops.borrow();
+            *ops.borrow_mut() += 1;
+            let (kind, file) = random_op(choices, &run, variant.files);
+            let choice = u32::from(choices.byte() % 4);
+            run.begin(&op_text(kind, file, FILL_MIN + index), u32::from(index), choice);
+            let mut probe = run.tasks.last().expect("just begun").clone();
+            run.target.step(&mut run.mounted.clone(), &mut run.disk.clone(), &mut probe);
+            let twin_op = op_text(kind, renaming.files[usize::from(file)], FILL_MIN + FILLS + index);
+            begin_twin(&mut twin, &twin_op, u32::from(index), &probe.registers[FRESH], &renaming);
+            let last = run.tasks.len() - 1;
+            (run.go(last), twin.go(last));
+        } else if !run.tasks.is_empty() {
+            let task = usize::from(choices.below(u8::try_from(run.tasks.len()).expect("two at most")));
+            (run.go(task), twin.go(task));
+        }
+        let what = || format!("{variant:?} under {crash}, seed {seed}, op {}", ops.borrow());
+        assert_eq!(run.canonical(&symmetric, crash), twin.canonical(&symmetric, crash), "{}", what());
+    }
+}
+
+#[test]
+fn renaming_does_not_change_the_canonical_form() {
+    for writes in [Writes::Naive, Writes::Cached, Writes::Ordered, Writes::Barrier] {
+        for (threads, crash) in
+            [(1, CrashMode::Off), (2, CrashMode::Off), (1, CrashMode::Subsets), (2, CrashMode::Flushed)]
+        {
+            for seed in 0..20 {
+                compare_twins::<Link>(variant(writes, threads, (4, 7)), 2, crash, seed);
+                compare_twins::<Index>(variant(writes, threads, (4, 9)), 1, crash, seed);
+            }
+        }
+    }
+}
