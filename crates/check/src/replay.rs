@@ -173,6 +173,10 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         let wrong = |what| ReplayError::NoSuchMove { number, what };
         let made = player.try_move(a_move, &trace.ops).map_err(wrong)?;
         let wanted = a_move.op().and_then(|a_move| a_move.crash.clone());
+        let requests = made.log.as_ref().map_or(0, |(_, from, to)| to.0 - from.0);
+        if wanted.as_ref().is_some_and(|crash| crash.entries > requests) {
+            return Err(wrong("the power is cut after a request that it does not make"));
+        }
         shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
         if number == trace.schedule.len() {
             let same = |(property, _, crash): &&(Property, String, Option<CrashPoint>)| {

@@ -99,6 +99,15 @@ fn verdict(summary: &Summary, paint: Paint) -> String {
 fn reach(summary: &Summary, paint: Paint) -> String {
     let is_deeper = summary.settings.depth_max.is_some() && !summary.limits_hit.is_empty();
     match (summary.complete, is_deeper) {
+        (true, false)
+            if summary.work.crash_states > 0
+                && summary.violations.iter().any(|violated| violated.severity == Severity::Critical) =>
+        {
+            format!(
+                "{} every state that can be reached was searched, but for what lies behind a critical violation.",
+                paint.strong("Complete:")
+            )
+        }
         (true, false) => format!("{} every state that can be reached was searched.", paint.strong("Complete:")),
         (true, true) => format!("{} every state up to this depth was searched.", paint.strong("Complete:")),
         (false, _) => format!("{} what was not searched may hide more.", paint.strong("Not complete:")),

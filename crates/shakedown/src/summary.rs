@@ -71,7 +71,7 @@ impl Summary {
     pub fn new(settings: Settings, threads: usize, report: &CheckReport, earlier: Option<&Self>) -> Self {
         let seconds = report.elapsed.as_secs_f64() + earlier.map_or(0.0, |earlier| earlier.seconds);
         let work = earlier.map_or(report.work, |earlier| sum(earlier.work, report.work));
-        let limits = Limits::of(&settings, report, work, earlier);
+        let limits = Limits::of(&settings, report, work);
         let kept_bytes = report.memory.visited_bytes + report.memory.link_bytes;
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -126,20 +126,11 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(settings: &Settings, report: &CheckReport, work: Work, earlier: Option<&Summary>) -> Self {
-        let dropped_earlier = earlier.map_or(0, |earlier| earlier.states_dropped);
+    fn of(settings: &Settings, report: &CheckReport, work: Work) -> Self {
         let dropped =
             report.limits.iter().map(|limit| if let Limit::StatesDropped(count) = limit { *count } else { 0 });
-        let states_dropped = dropped_earlier + dropped.sum::<u64>();
-        let others = report.limits.iter().filter(|limit| !matches!(limit, Limit::StatesDropped(_)));
-        let mut says: Vec<String> = others.map(Limit::to_string).collect();
-        if states_dropped > 0 {
-            says.push(Limit::StatesDropped(states_dropped).to_string());
-        }
-        // A search does not remember that an earlier part of it was cut off at the same depth.
-        let cut_at_depth = settings.depth_max.map(|depth| Limit::Depth(depth).to_string());
-        let cut_earlier = |limit: &String| earlier.is_some_and(|earlier| earlier.limits_hit.contains(limit));
-        says.extend(cut_at_depth.filter(|limit| cut_earlier(limit) && !says.contains(limit)));
+        let states_dropped = dropped.sum();
+        let mut says: Vec<String> = report.limits.iter().map(Limit::to_string).collect();
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
             says.push(format!(
@@ -147,7 +138,7 @@ impl Limits {
                 work.positions_sampled
             ));
         }
-        Self { complete: report.complete && states_dropped == 0 && work.positions_sampled == 0, states_dropped, says }
+        Self { complete: report.complete && work.positions_sampled == 0, states_dropped, says }
     }
 }
 

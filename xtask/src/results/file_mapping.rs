@@ -1,5 +1,5 @@
 //! The file-mapping study (MC3, chapter 4): two minimal file systems, their write orders, one task or two, on the
-//! study's disks and on a disk that reorders. Each run covers the whole space; the study's were lossy (bitstate).
+//! study's disks and on a disk that reorders. The study's runs were lossy (bitstate); these are exact.
 
 mod published;
 
@@ -23,16 +23,18 @@ const fn setting(writes: &'static str, crash: &'static str, published: Published
 }
 
 /// The study's settings first, then those that it leaves out.
-const SETTINGS: [Setting; 8] = [
+const SETTINGS: [Setting; 7] = [
     setting("naive", "prefix", Published::InProseOnly),
     setting("cached", "flushed", Published::Table44),
-    setting("ordered", "flushed", Published::Table45),
-    setting("ordered", "prefix", Published::Nowhere),
+    setting("ordered", "prefix", Published::Table45),
     setting("naive", "subsets", Published::Nowhere),
     setting("cached", "subsets", Published::Nowhere),
     setting("ordered", "subsets", Published::Nowhere),
     setting("barrier", "subsets", Published::Nowhere),
 ];
+
+/// What a run may cost. One that needs more is reported as not complete.
+const BUDGET: &str = "100s,8GiB";
 
 /// One finished run.
 struct Run {
@@ -58,7 +60,10 @@ pub fn section(laboratory: &Laboratory) -> Result<String> {
 const VERDICTS: &str = "### Verdicts
 
 `complete` means that the whole space was searched, exactly. A published verdict follows ours in brackets where the
-study has one (Tables 4.4 and 4.5); ours is set in bold where they differ.
+study has one (Tables 4.4 and 4.5); ours is set in bold where they differ. The study wrote in order on a disk whose
+flush is atomic and flushed after each op, so that one task leaves no dead block there; `ordered` never flushes, and
+under `prefix` the power is cut between any two writes. On the disk that reorders (`subsets`), `naive` and `ordered`,
+which never flush, have a cache of two writes. From a state that violates a critical property the search does not go on.
 
 ";
 
@@ -73,7 +78,7 @@ fn run(laboratory: &Laboratory, mapping: Mapping, tasks: u32, setting: Setting) 
     let Setting { writes, crash, .. } = setting;
     let target = format!("model:{}?writes={writes},threads={tasks}", mapping.name());
     let name = format!("{}-{writes}-{tasks}-{crash}", mapping.name());
-    let summary = laboratory.check(&name, &[&target, "--crash", crash])?;
+    let summary = laboratory.check(&name, &[&target, "--crash", crash, "--budget", BUDGET])?;
     Ok(Run { mapping, tasks, setting, summary })
 }
 

@@ -1,11 +1,20 @@
 //! A few bits a state: a Bloom filter, as SPIN's bitstate search uses one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use super::{Arrival, Omission};
 
+/// Locks by hash: two workers that bring the same state at once must not each set some of its bits and both find it
+/// new.
+const LOCK_BITS: u32 = 6;
+const LOCKS: usize = 1 << LOCK_BITS;
+
 pub(crate) struct Bitstate {
     words: Box<[AtomicU64]>,
+    locks: Box<[Mutex<()>]>,
     bits_log2: u8,
     hashes: u8,
     seed: u64,
@@ -15,7 +24,13 @@ impl Bitstate {
     pub fn new(bits_log2: u8, hashes: u8, seed: u64) -> Self {
         let bits_log2 = bits_log2.clamp(6, 44);
         let words = (0..1usize << (bits_log2 - 6)).map(|_| AtomicU64::new(0)).collect();
-        Self { words, bits_log2, hashes: hashes.clamp(1, 16), seed }
+        Self {
+            words,
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            bits_log2,
+            hashes: hashes.clamp(1, 16),
+            seed,
+        }
     }
 
     pub fn seed(&self) -> u64 {
@@ -26,6 +41,7 @@ impl Bitstate {
     pub fn insert(&self, hash: u128) -> Arrival {
         #[expect(clippy::cast_possible_truncation, reason = "the two halves are two independent hashes")]
         let (mut at, stride) = (hash as u64, (hash >> 64) as u64 | 1);
+        let _alone = self.locks[(stride >> (64 - LOCK_BITS)) as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let mut new = false;
         for _ in 0..self.hashes {
             // Double hashing: the k positions of a state are an arithmetic progression of its two hashes.

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use explore::{Budget, Limit, Order, Search, Step, Stepped, System};
 
-use crate::systems::{BAD_ACTION, BAD_STATE, DEADLOCK, EXHAUSTIVE, Forks, Graph, counted, follow, run, states};
+use crate::{
+    checkpoints::fresh,
+    systems::{BAD_ACTION, BAD_STATE, DEADLOCK, EXHAUSTIVE, Forks, Graph, counted, follow, run, states},
+};
 
 #[test]
 fn counts_add_up_over_threads() {
@@ -47,6 +50,20 @@ fn a_shallower_trace_replaces_a_deeper_one() {
         assert_eq!(counted(&report), [(BAD_STATE, 2)]);
         assert_eq!((report.violations[0].evidence, report.violations[0].trace.len()), (5, 2));
     }
+}
+
+#[test]
+fn the_shallowest_trace_of_all_parts_of_a_search_stays() {
+    // The deep branch is taken first and saved with its violation; the shallow one is found after resuming.
+    let mut graph = Graph::new(&[&[&[4], &[1]], &[&[2]], &[&[3]], &[&[5]], &[&[6]], &[], &[]]);
+    graph.bad_states = vec![3, 6];
+    let file = fresh("shallowest");
+    let search = |most| Search::new(&graph).checkpoint(&file, "test").budget(states(most));
+    let first = search(6).run().unwrap();
+    assert_eq!((first.violations[0].evidence, first.violations[0].trace.len()), (3, 3));
+    let last = search(100).resume(&file).run().unwrap();
+    assert_eq!(counted(&last), [(BAD_STATE, 2)]);
+    assert_eq!((last.violations[0].evidence, last.violations[0].trace.len()), (6, 2));
 }
 
 /// A chain of violations that counts how often evidence was made.
@@ -92,6 +109,10 @@ fn evidence_is_made_only_for_what_is_kept() {
         assert_eq!(report.violations[0].evidence, 0);
         assert_eq!(dear.made.into_inner(), 1, "{order:?}: the first is the shallowest");
     }
+    // Equally deep violations in two steps: the first is kept.
+    let fork = Graph { bad_states: vec![1, 2], ..Graph::new(&[&[&[1, 2]], &[], &[]]) };
+    let report = run(&fork, Order::BreadthFirst);
+    assert_eq!((counted(&report), report.violations[0].evidence), (vec![(BAD_STATE, 2)], 1));
 }
 
 #[test]

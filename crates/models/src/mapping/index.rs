@@ -195,7 +195,9 @@ impl Layout for Index {
         let direct = [first, second].map(|pointer| self.valid(pointer));
         let table = self.valid(indirect).filter(|_| inode.len > DIRECT).map(|block| disk.block(self.data_block(block)));
         let beyond = (0..BLOCK_BYTES).map(|slot| table.and_then(|table| self.valid(table[slot])));
-        direct.into_iter().chain(beyond).take(usize::from(inode.len)).collect()
+        let mut mapped: Vec<_> = direct.into_iter().chain(beyond).collect();
+        mapped.resize(usize::from(inode.len), None);
+        mapped
     }
 
     fn held(&self, _: &Disk, inode: Inode) -> Vec<Option<u8>> {

@@ -200,8 +200,8 @@ impl Layout for Link {
             })
             .collect();
         self.update_table(disk, |table| {
-            for block in (0..table.len()).filter(|block| dead & 1 << block != 0) {
-                table[block] = FREE;
+            for block in (0..self.blocks).filter(|block| dead & 1 << block != 0) {
+                table[usize::from(block)] = FREE;
             }
             // What a file has beyond its length was dead; its chain ends where its length says.
             lasts.iter().for_each(|last| table[usize::from(*last)] = END);

@@ -169,6 +169,8 @@ fn survives_garbage<L: Layout>(size: (u8, u8), images: u64) -> usize {
         }
         let (findings, mut disk) = fsck::<L>(size, image);
         let critical = findings.iter().any(|finding| finding.property.severity == Severity::Critical);
+        let repaired_all = findings.iter().all(|finding| finding.detail.ends_with("; repaired"));
+        assert_eq!(repaired_all, !critical || findings.is_empty(), "seed {seed}: {findings:?}");
         if !critical {
             let (again, after) = fsck::<L>(size, disk.image().clone());
             assert_eq!(again, [], "seed {seed}: the first check found {findings:?}");
@@ -184,7 +186,7 @@ fn survives_garbage<L: Layout>(size: (u8, u8), images: u64) -> usize {
 fn use_damaged<L: Layout>(target: &FileMapping<L>, disk: &mut Disk, files: u8) {
     let mut mounted = target.mount(disk).expect("these models always mount");
     for file in 0..files {
-        for op in ["append(\"/fN\", len=4, fill=70)", "unlink(\"/fN\")", "create(\"/fN\", mode=0644)"] {
+        for op in ["write(\"/fN\", at=end, len=4, fill=70)", "unlink(\"/fN\")", "create(\"/fN\", mode=0644)"] {
             let op: Op = op.replace('N', &file.to_string()).parse().expect("an op");
             let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
             while target.step(&mut mounted, disk, &mut task).is_none() {}

@@ -36,7 +36,7 @@ impl<L: Layout> Machine<L> {
 
     /// Appends a block of this.
     fn append(&mut self, file: &str, fill: u8) -> Outcome {
-        self.run(&format!("append({file:?}, len=4, fill={fill})"))
+        self.run(&format!("write({file:?}, at=end, len=4, fill={fill})"))
     }
 
     fn read(&mut self, file: &str, offset: u64, len: u64) -> Outcome {
@@ -88,8 +88,8 @@ fn refuses<L: Layout>(writes: Writes) {
         ("create(\"/f4\", mode=0644)", Errno::ENOENT),
         ("create(\"/x\", mode=0644)", Errno::ENOENT),
         ("unlink(\"/f1\")", Errno::ENOENT),
-        ("append(\"/f1\", len=4, fill=70)", Errno::ENOENT),
-        ("append(\"/f0\", len=5, fill=70)", Errno::EOPNOTSUPP),
+        ("write(\"/f1\", at=end, len=4, fill=70)", Errno::ENOENT),
+        ("write(\"/f0\", at=end, len=5, fill=70)", Errno::EOPNOTSUPP),
         ("write(\"/f0\", offset=0, len=4, fill=70)", Errno::EOPNOTSUPP),
         ("mkdir(\"/f1\", mode=0755)", Errno::EOPNOTSUPP),
         ("sync()", Errno::EOPNOTSUPP),
@@ -157,9 +157,9 @@ fn an_op_stops_after_each_disk_request() {
     let mut machine = Machine::<Link>::new(Writes::Barrier, (4, 11));
     machine.run("create(\"/f0\", mode=0644)").unwrap();
     machine.append("/f0", 70).unwrap();
-    let op = "append(\"/f0\", len=4, fill=71)".parse().unwrap();
+    let op = "write(\"/f0\", at=end, len=4, fill=71)".parse().unwrap();
     let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-    for _ in 0..5 {
+    for _ in 0..6 {
         let before = machine.disk.position();
         assert_eq!(machine.target.step(&mut machine.mounted, &mut machine.disk, &mut task), None);
         assert_eq!(machine.disk.position().0, before.0 + 1);

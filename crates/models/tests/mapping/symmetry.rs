@@ -12,18 +12,14 @@ fn assert_verdicts_agree<L: Layout>(variant: Variant, crash: CrashMode) {
     let with = search::<L>(Variant { symmetry: true, ..variant }, crash, 1);
     let without = search::<L>(Variant { symmetry: false, ..variant }, crash, 1);
     assert_eq!(violated(&with), violated(&without), "{variant:?} under {crash}");
-    assert!(with.states < without.states, "{variant:?} under {crash}: {} and {}", with.states, without.states);
-}
-
-/// One write less in the cache than the models have by default, for what never flushes.
-fn small(writes: Writes, threads: usize, size: (u8, u8)) -> Variant {
-    let variant = variant(writes, threads, size);
-    Variant { cache: variant.cache.map(|_| 3), ..variant }
+    // Torn writes tell blocks apart, so that there the models know no symmetry but blank blocks.
+    let fewer = if crash == CrashMode::Torn { with.states <= without.states } else { with.states < without.states };
+    assert!(fewer, "{variant:?} under {crash}: {} and {}", with.states, without.states);
 }
 
 fn every_variant_of<L: Layout>(threads: usize, size: (u8, u8)) {
     for writes in WRITES {
-        MODES.iter().for_each(|crash| assert_verdicts_agree::<L>(small(writes, threads, size), *crash));
+        MODES.iter().for_each(|crash| assert_verdicts_agree::<L>(variant(writes, threads, size), *crash));
     }
 }
 
@@ -51,14 +47,14 @@ fn index_with_two_threads() {
 #[test]
 fn larger_geometries() {
     for crash in MODES {
-        assert_verdicts_agree::<Index>(small(Writes::Barrier, 1, (2, 3)), crash);
-        assert_verdicts_agree::<Link>(small(Writes::Barrier, 1, (2, 3)), crash);
+        assert_verdicts_agree::<Index>(variant(Writes::Barrier, 1, (2, 3)), crash);
+        assert_verdicts_agree::<Link>(variant(Writes::Barrier, 1, (2, 3)), crash);
     }
-    assert_verdicts_agree::<Link>(small(Writes::Naive, 1, (3, 2)), CrashMode::Prefix);
-    assert_verdicts_agree::<Link>(small(Writes::Ordered, 1, (3, 2)), CrashMode::Prefix);
-    assert_verdicts_agree::<Index>(small(Writes::Cached, 1, (3, 2)), CrashMode::Flushed);
-    assert_verdicts_agree::<Link>(small(Writes::Ordered, 2, (2, 2)), CrashMode::Prefix);
-    assert_verdicts_agree::<Index>(small(Writes::Ordered, 2, (2, 2)), CrashMode::Prefix);
+    assert_verdicts_agree::<Link>(variant(Writes::Naive, 1, (3, 2)), CrashMode::Prefix);
+    assert_verdicts_agree::<Link>(variant(Writes::Ordered, 1, (3, 2)), CrashMode::Prefix);
+    assert_verdicts_agree::<Index>(variant(Writes::Cached, 1, (3, 2)), CrashMode::Flushed);
+    assert_verdicts_agree::<Link>(variant(Writes::Ordered, 2, (2, 2)), CrashMode::Prefix);
+    assert_verdicts_agree::<Index>(variant(Writes::Ordered, 2, (2, 2)), CrashMode::Prefix);
     // Two blocks are the least in which two threads can meet in one.
-    assert_verdicts_agree::<Link>(small(Writes::Cached, 2, (2, 2)), CrashMode::Flushed);
+    assert_verdicts_agree::<Link>(variant(Writes::Cached, 2, (2, 2)), CrashMode::Flushed);
 }

@@ -91,7 +91,7 @@ mod tests {
     fn options_that_are_not_given_have_their_defaults() {
         let (entry, chosen) = parse("model:link?writes=naive,threads=2").unwrap();
         assert_eq!(entry.name, "model:link");
-        assert_eq!(chosen.to_string(), "writes=naive,threads=2,files=4,blocks=11,cache=4,symmetry=on");
+        assert_eq!(chosen.to_string(), "writes=naive,threads=2,files=4,blocks=11,cache=2,symmetry=on");
         let (_, chosen) = parse("model:index?writes=barrier").unwrap();
         assert_eq!(chosen.word("cache"), "unlimited", "this default depends on another option");
     }
