@@ -237,7 +237,7 @@ impl<'a, T: Target> Checker<'a, T> {
     /// The ops that may begin, each in every way.
     fn beginnings(&self, state: &State<T>, mut begin: impl FnMut(Op, u32)) {
         let mut ops = Vec::new();
-        state.with_view(self.options.remembered(), |view| {
+        state.with_view(self.options.remembered(self.target.cache()), |view| {
             self.target.workload(view, &mut ops);
             for op in ops.into_iter().filter(|op| Self::may_begin(state, op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));
@@ -291,7 +291,7 @@ impl<T: Target> System for Checker<'_, T> {
     /// Covers the disk with what is pending, the memory, the ops under way, and the trees that a crash may go back
     /// to. It leaves out how many ops there were, which only numbers them. A big image is covered by its 128-bit hash.
     fn encode(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered()).to_le_bytes());
+        bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered(self.target.cache())).to_le_bytes());
         self.target.encode(&state.mounted, bytes);
         for task in &state.tasks {
             let text = task.op.to_string();
@@ -305,7 +305,7 @@ impl<T: Target> System for Checker<'_, T> {
     }
 
     fn canonical(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        if !state.with_view(self.options.remembered(), |view| self.target.canonical(view, bytes)) {
+        if !state.with_view(self.options.remembered(self.target.cache()), |view| self.target.canonical(view, bytes)) {
             self.encode(state, bytes);
         }
     }

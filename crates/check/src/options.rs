@@ -31,16 +31,20 @@ impl CheckOptions {
     /// Under `flushed` and `prefix`, a crash state that was possible earlier was judged, and explored, when it first
     /// became possible; the ones that will become possible follow from what a reader sees. Without pins nothing that
     /// happens later makes an old one worse. So what is durable and what is pending need not be told apart.
-    pub fn forgets_what_was_judged(&self) -> bool {
+    ///
+    /// A limited `cache` that pushes out its oldest write makes images durable that nobody sees now, so under `flushed`
+    /// what is pending in it must be remembered.
+    pub fn forgets_what_was_judged(&self, cache: Option<usize>) -> bool {
         match self.crash {
             CrashMode::Off => true,
-            CrashMode::Flushed | CrashMode::Prefix => self.contract == Contract::Mountable,
+            CrashMode::Flushed => self.contract == Contract::Mountable && cache.is_none(),
+            CrashMode::Prefix => self.contract == Contract::Mountable,
             CrashMode::Subsets | CrashMode::Torn => false,
         }
     }
 
     /// The mode by which states are told apart.
-    pub(crate) fn remembered(&self) -> CrashMode {
-        if self.forgets_what_was_judged() { CrashMode::Off } else { self.crash }
+    pub(crate) fn remembered(&self, cache: Option<usize>) -> CrashMode {
+        if self.forgets_what_was_judged(cache) { CrashMode::Off } else { self.crash }
     }
 }

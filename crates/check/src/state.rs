@@ -96,7 +96,7 @@ impl<T: Target> State<T> {
 
     /// Forgets what can no longer matter: entries that are durable, and the history that they leave behind.
     pub(crate) fn settle(&mut self, target: &T, options: &CheckOptions) {
-        if options.forgets_what_was_judged() && options.crash != CrashMode::Flushed {
+        if options.forgets_what_was_judged(target.cache()) && options.crash != CrashMode::Flushed {
             // Every write counts as durable from now on, which leaves nothing to enumerate again.
             self.disk = Disk::with_cache(self.disk.image().clone(), target.cache());
         } else {

@@ -1,8 +1,8 @@
 //! Workload generators: which ops to try next.
 //!
 //! Both are functions that return a plain list, in an order that depends on their arguments alone. [`object_ops`]
-//! proposes what will work, from the objects that exist; [`ArgumentSets`] proposes everything over a fixed set of names, so
-//! that errors are tried too.
+//! proposes what will work, from the objects that exist; [`ArgumentSets`] proposes everything over a fixed set of
+//! names, so that errors are tried too.
 
 mod enumerate;
 mod object;

@@ -47,7 +47,12 @@ fn bytes(tree: &Tree) -> usize {
 }
 
 proptest! {
-    #![proptest_config(Runs { cases: 256, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(4), ..Runs::default() })]
+    #![proptest_config(Runs {
+        cases: 256,
+        failure_persistence: None,
+        rng_seed: prop::test_runner::RngSeed::Fixed(4),
+        ..Runs::default()
+    })]
 
     #[test]
     fn trees_are_sound(workload in workloads()) {

@@ -216,7 +216,12 @@ fn a_name_that_leads_nowhere_is_a_difference() {
 }
 
 proptest! {
-    #![proptest_config(Runs { cases: 256, failure_persistence: None, rng_seed: prop::test_runner::RngSeed::Fixed(5), ..Runs::default() })]
+    #![proptest_config(Runs {
+        cases: 256,
+        failure_persistence: None,
+        rng_seed: prop::test_runner::RngSeed::Fixed(5),
+        ..Runs::default()
+    })]
 
     /// Equality, difference and fingerprint agree on trees that are a few ops apart.
     #[test]

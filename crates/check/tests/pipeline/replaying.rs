@@ -132,9 +132,9 @@ fn a_replay_shows_requests_and_their_fate() {
 fn a_story_has_the_ops_the_power_cut_and_the_broken_promise() {
     let (store, trace) = foreign_data();
     let replayed = replay(&store, &trace).expect("it belongs to this store");
-    let story = Story { trace: &trace, replayed: &replayed, every_step: false }.to_string();
+    let told = Story { trace: &trace, replayed: &replayed, every_step: false }.to_string();
     assert_eq!(
-        story,
+        told,
         r#"   1. create("/a", mode=0644)
    2. write("/a", at=end, len=1, fill=10)
         write block 0 (1 blocks)  [on disk]
@@ -159,7 +159,7 @@ Broken: no-foreign-data (critical)
         "contents",
     );
     let replayed = replay(&right, &live).expect("the moves are the same");
-    let story = Story { trace: &live, replayed: &replayed, every_step: false }.to_string();
-    assert!(story.ends_with("The trace no longer violates contents.\n"), "{story}");
-    assert!(!story.contains("power cut"), "{story}");
+    let told = Story { trace: &live, replayed: &replayed, every_step: false }.to_string();
+    assert!(told.ends_with("The trace no longer violates contents.\n"), "{told}");
+    assert!(!told.contains("power cut"), "{told}");
 }

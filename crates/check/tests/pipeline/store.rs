@@ -1,7 +1,8 @@
 //! A file system of two files that writes all it has with every op, and can be wrong in one way.
 //!
 //! A record is two halves of eight bytes: a header (generation, the two lengths, a checksum) and the data. There are
-//! two ways to keep it. *One block*: the record is one block, rewritten in place, so that a power cut leaves one version
+//! two ways to keep it. *One block*: the record is one block, rewritten in place, so that a power cut leaves one
+//! version
 //! or another; `fsync` and `sync` flush. *Two slots*: a half is a block, and records go to two slots in turn, each
 //! followed by a flush, so that the other slot is good while one is being written; every op is durable when it returns.
 
@@ -276,7 +277,7 @@ impl Target for Store {
     }
 
     fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
-        let flushes = match &task.op {
+        let must_flush = match &task.op {
             Op::Sync => self.flaw != Flaw::SyncDoesNothing,
             Op::Fsync { .. } => self.flaw != Flaw::FsyncDoesNothing,
             op => {
@@ -285,7 +286,7 @@ impl Target for Store {
                 return Some(saved.map_err(|_| Errno::EIO).and(done));
             }
         };
-        let flushed = if flushes { disk.flush() } else { Ok(()) };
+        let flushed = if must_flush { disk.flush() } else { Ok(()) };
         Some(flushed.map(|()| Value::Done).map_err(|_| Errno::EIO))
     }
 
@@ -322,8 +323,12 @@ impl Target for Store {
             };
             if bytes.len() < LEN_MAX {
                 let fill = u8::try_from(10 * (number + 1) + bytes.len()).expect("small");
-                let (file, data) = (File::Path(path.clone()), Data { len: 1, fill });
-                ops.push(Op::Write { file, at: WriteAt::End, data, via: WriteVia::Buffered });
+                ops.push(Op::Write {
+                    file: File::Path(path.clone()),
+                    at: WriteAt::End,
+                    data: Data { len: 1, fill },
+                    via: WriteVia::Buffered,
+                });
             }
             ops.push(Op::Unlink { path: path.clone() });
             ops.push(Op::Fsync { file: File::Path(path) });

@@ -39,8 +39,8 @@ impl<'a> Versions<'a> {
         if log.entries().next().is_some() {
             match crash {
                 CrashMode::Off | CrashMode::Prefix => {}
-                CrashMode::Flushed => images.push(log.base()),
-                CrashMode::Subsets | CrashMode::Torn => {
+                CrashMode::Flushed if log.cache().is_none() => images.push(log.base()),
+                CrashMode::Flushed | CrashMode::Subsets | CrashMode::Torn => {
                     // What a reader sees follows from the base and the writes.
                     images[0] = log.base();
                     writes.extend(log.entries().filter_map(|(_, entry)| match &entry.kind {

@@ -45,13 +45,16 @@ fn found<L: Layout>(blocks: &[(u32, [u8; 4])]) -> Vec<&'static str> {
     names
 }
 
+/// A name, the blocks that are overwritten, and what is found.
+type Case = (&'static str, &'static [(u32, [u8; 4])], &'static [&'static str]);
+
 const DEAD: &str = DEAD_BLOCK.name;
 const LOST: &str = LOST_BLOCK.name;
 const DOUBLE: &str = DOUBLE_POINTER.name;
 
 #[test]
 fn link_images() {
-    let cases: [(&str, &[(u32, [u8; 4])], &[&str]); 12] = [
+    let cases: [Case; 12] = [
         ("fresh", &[], &[]),
         ("an empty file", &[(0, [0, 0, 0, NONE]), (2, [END, FREE, FREE, FREE])], &[]),
         ("a chain of two", &[(0, [2, 0, 0, NONE]), (2, [1, END, FREE, FREE])], &[]),
@@ -78,8 +81,7 @@ fn a_circle_that_is_longer_than_the_disk_is_cut() {
 
 #[test]
 fn index_images() {
-    let unused = [NONE; 4];
-    let cases: [(&str, &[(u32, [u8; 4])], &[&str]); 13] = [
+    let cases: [Case; 13] = [
         ("fresh", &[], &[]),
         ("an empty file", &[(0, [0, NONE, NONE, NONE])], &[]),
         ("two blocks", &[(0, [2, 0, 1, NONE]), (4, [0b11, 0, 0, 0])], &[]),
@@ -89,7 +91,7 @@ fn index_images() {
         ("a pointer that is none", &[(0, [1, 0x20, NONE, NONE])], &[LOST]),
         ("no indirect block", &[(0, [3, 0, 1, NONE]), (4, [0b11, 0, 0, 0])], &[LOST]),
         ("free indirect block", &[(0, [3, 0, 1, 2]), (4, [0b1011, 0, 0, 0]), (7, [3, NONE, NONE, NONE])], &[LOST]),
-        ("an entry that is none", &[(0, [3, 0, 1, 2]), (4, [0b111, 0, 0, 0]), (7, unused)], &[LOST]),
+        ("an entry that is none", &[(0, [3, 0, 1, 2]), (4, [0b111, 0, 0, 0]), (7, [NONE; 4])], &[LOST]),
         ("twice in one file", &[(0, [2, 0, 0, NONE]), (4, [1, 0, 0, 0])], &[DOUBLE]),
         ("two files", &[(0, [1, 0, NONE, NONE]), (3, [1, 0, NONE, NONE]), (4, [1, 0, 0, 0])], &[DOUBLE]),
         (

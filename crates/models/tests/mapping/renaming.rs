@@ -4,6 +4,8 @@
 //! places. After every disk request both states must have the same canonical bytes. The models that run know no
 //! symmetry, so that every block can be chosen; the one that is asked for the canonical form does.
 
+use std::collections::HashSet;
+
 use check::{Target, Task, View};
 use disk::{CrashMode, Disk, OpIndex};
 use models::mapping::{FileMapping, Index, Layout, Link, Reserved, Variant, Writes};
@@ -41,6 +43,18 @@ impl<L: Layout> Run<L> {
     fn begin(&mut self, op: &str, index: u32, choice: u32) {
         let op: Op = op.parse().expect("the test writes ops as they print");
         self.tasks.push(Task { op, index: OpIndex(index), choice, pc: 0, registers: [0; 12] });
+    }
+
+    /// Begins an op in a random way, or in the first if there are fewer; says which blocks it takes.
+    fn begin_anyhow(&mut self, op: &str, index: u32, choices: &mut Choices) -> Option<[u8; 2]> {
+        self.begin(op, index, u32::from(choices.below(4)));
+        let task = self.tasks.last().expect("just begun").clone();
+        fresh(self, &task).or_else(|| {
+            let first = Task { choice: 0, ..task };
+            let taken = fresh(self, &first);
+            *self.tasks.last_mut().expect("just begun") = first;
+            taken
+        })
     }
 
     /// Takes an op to its next disk request. What it returns, the reference does too.
@@ -114,17 +128,18 @@ fn begin_twin<L: Layout>(twin: &mut Run<L>, op: &str, index: u32, taken: Option<
 /// An op that may work now: its kind, and its file.
 fn random_op<L: Layout>(choices: &mut Choices, run: &Run<L>, files: u8) -> (&'static str, u8) {
     let busy = |file: u8| run.tasks.iter().any(|task| task.op.paths()[0].as_str() == format!("/f{file}"));
-    let file = (0..).map(|_| choices.below(files)).find(|file| !busy(*file)).expect("there are more files than tasks");
+    let idle: Vec<u8> = (0..files).filter(|file| !busy(*file)).collect();
+    let file = choices.pick(&idle);
     let exists = run.reference.tree().lookup(&vfs::Path::root().join(&format!("f{file}"))).is_some();
     let kind = if exists { choices.pick(&["append", "append", "append", "unlink"]) } else { "create" };
     (kind, file)
 }
 
-fn op_text(kind: &str, file: u8, fill: u8) -> String {
+fn op_text(kind: &str, number: u8, fill: u8) -> String {
     match kind {
-        "append" => format!("write(\"/f{file}\", at=end, len=4, fill={fill})"),
-        "create" => format!("create(\"/f{file}\", mode=0644)"),
-        _ => format!("unlink(\"/f{file}\")"),
+        "append" => format!("write(\"/f{number}\", at=end, len=4, fill={fill})"),
+        "create" => format!("create(\"/f{number}\", mode=0644)"),
+        _ => format!("unlink(\"/f{number}\")"),
     }
 }
 
@@ -135,34 +150,46 @@ fn compare_twins<L: Layout>(variant: Variant, inodes_per_block: u8, crash: Crash
     let symmetric = FileMapping::<L>::new(variant);
     let (mut run, mut twin) = (Run::<L>::new(variant), Run::<L>::new(variant));
     let mut ops = 0;
+    let mut forms = HashSet::new();
     while ops < FILLS {
         if run.tasks.len() < variant.threads && choices.below(2) == 0 {
             let index = ops;
             ops += 1;
             let (kind, file) = random_op(choices, &run, variant.files);
-            let choice = u32::from(choices.byte() % 4);
-            run.begin(&op_text(kind, file, FILL_MIN + index), u32::from(index), choice);
-            let taken = fresh(&run, run.tasks.last().expect("just begun"));
+            let taken = run.begin_anyhow(&op_text(kind, file, FILL_MIN + index), u32::from(index), choices);
             let twin_op = op_text(kind, renaming.files[usize::from(file)], FILL_MIN + FILLS + index);
             begin_twin(&mut twin, &twin_op, u32::from(index), taken, &renaming);
             let last = run.tasks.len() - 1;
-            (run.go(last), twin.go(last));
+            run.go(last);
+            twin.go(last);
         } else if !run.tasks.is_empty() {
             let task = usize::from(choices.below(u8::try_from(run.tasks.len()).expect("two at most")));
-            (run.go(task), twin.go(task));
+            run.go(task);
+            twin.go(task);
         }
-        let what = || format!("{variant:?} under {crash}, seed {seed}, op {ops}");
-        assert_eq!(run.canonical(&symmetric, crash), twin.canonical(&symmetric, crash), "{}", what());
+        let canonical = run.canonical(&symmetric, crash);
+        assert_eq!(canonical, twin.canonical(&symmetric, crash), "{variant:?} under {crash}, seed {seed}, op {ops}");
+        forms.insert(canonical);
     }
+    // A form that is the same for everything would pass so far.
+    assert!(forms.len() > 20, "{variant:?} under {crash}, seed {seed}: {} forms", forms.len());
 }
+
+/// Where two threads have writes pending that a disk may reorder, equivalent states may keep different forms: which
+/// of two files that look alike wrote first is not looked at. That costs time only.
+const CASES: [(usize, CrashMode); 5] = [
+    (1, CrashMode::Off),
+    (2, CrashMode::Off),
+    (1, CrashMode::Flushed),
+    (2, CrashMode::Flushed),
+    (1, CrashMode::Subsets),
+];
 
 #[test]
 fn renaming_does_not_change_the_canonical_form() {
     for writes in [Writes::Naive, Writes::Cached, Writes::Ordered, Writes::Barrier] {
-        for (threads, crash) in
-            [(1, CrashMode::Off), (2, CrashMode::Off), (1, CrashMode::Subsets), (2, CrashMode::Flushed)]
-        {
-            for seed in 0..8 {
+        for (threads, crash) in CASES {
+            for seed in 0..6 {
                 compare_twins::<Link>(variant(writes, threads, (4, 7)), 2, crash, seed);
                 compare_twins::<Index>(variant(writes, threads, (4, 9)), 1, crash, seed);
             }

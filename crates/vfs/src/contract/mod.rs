@@ -32,8 +32,8 @@
 //! - **A synchronous mount** honours its promise from `fsynced` on, and does not cover stores through a mapping, which
 //!   no kernel sees; an explicit call pins those.
 //! - **Recovery pins everything** that it found, like an unmount.
-//! - **`atomic` is about names, mode, owner, group and extended attributes.** Sizes and contents keep their own rules up
-//!   to `ordered`. Link counts follow from the names. An op that makes or removes a node changes everything of it.
+//! - **`atomic` is about names, mode, owner, group and extended attributes.** Sizes and contents keep their own rules
+//!   up to `ordered`. Link counts follow from the names. An op that makes or removes a node changes everything of it.
 //! - **A file changed through a slot when it had no name** is in no tree; if such a file is found, its content is not
 //!   judged.
 //! - **No foreign data** is judged file by file. A file under a name that no op ever made may be any file.
