@@ -137,20 +137,25 @@ impl<L: Layout> FileMapping<L> {
         Ok(())
     }
 
-    /// The blocks that an op takes. Which, is the op's choice among the candidates.
+    /// The blocks that an op takes. Which, is the op's choice: the ways that differ come first, then all others.
     fn allocate(&self, disk: &Disk, reserved: Reserved, count: usize, choice: u32) -> Result<Vec<u8>, Errno> {
-        self.allocations(disk, reserved, count).into_iter().nth(choice as usize).ok_or(Errno::ENOSPC)
+        let ways = self.allocations(disk, reserved, count, self.variant.symmetry);
+        if let Some(way) = ways.get(choice as usize) {
+            return Ok(way.clone());
+        }
+        let mut others = self.allocations(disk, reserved, count, false).into_iter().filter(|way| !ways.contains(way));
+        others.nth(choice as usize - ways.len()).ok_or(Errno::ENOSPC)
     }
 
-    /// Every way to allocate `count` blocks, up to symmetry.
-    fn allocations(&self, disk: &Disk, reserved: Reserved, count: usize) -> Vec<Vec<u8>> {
+    /// Every way to allocate `count` blocks, if asked only those that differ by more than a symmetry.
+    fn allocations(&self, disk: &Disk, reserved: Reserved, count: usize, symmetry: bool) -> Vec<Vec<u8>> {
         if count == 0 {
             return vec![Vec::new()];
         }
         let mut ways = Vec::new();
-        for first in self.candidates(disk, reserved) {
+        for first in self.candidates(disk, reserved, symmetry) {
             let taken = Reserved(reserved.0 | 1 << first);
-            let rest = self.allocations(disk, taken, count - 1);
+            let rest = self.allocations(disk, taken, count - 1, symmetry);
             ways.extend(rest.into_iter().map(|rest| [vec![first], rest].concat()));
         }
         ways
@@ -158,10 +163,10 @@ impl<L: Layout> FileMapping<L> {
 
     /// The free blocks that an allocation may take. Blank blocks, which nothing on the disk tells apart, are
     /// represented by the first of them.
-    fn candidates(&self, disk: &Disk, reserved: Reserved) -> Vec<u8> {
+    fn candidates(&self, disk: &Disk, reserved: Reserved, symmetry: bool) -> Vec<u8> {
         let free = (0..self.variant.blocks)
             .filter(|block| reserved.0 & 1 << block == 0 && !self.layout.is_allocated(disk.image(), *block));
-        if !self.variant.symmetry {
+        if !symmetry {
             return free.collect();
         }
         let marked = self.marked_blocks(disk);
@@ -265,8 +270,11 @@ impl<L: Layout> Target for FileMapping<L> {
             }
             _ => 0,
         };
+        // A torn write of the table tells blocks apart that lie in different sectors of it: there, blank blocks differ.
+        let symmetry = self.variant.symmetry && view.crash != CrashMode::Torn;
+        let ways = self.allocations(view.disk, *view.mounted, count, symmetry).len();
         // An op that finds no block is tried once, and fails.
-        u32::try_from(self.allocations(view.disk, *view.mounted, count).len().max(1)).expect("a few blocks")
+        u32::try_from(ways.max(1)).expect("a few blocks")
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
@@ -278,7 +286,7 @@ impl<L: Layout> Target for FileMapping<L> {
     }
 
     fn canonical(&self, view: &View<'_, Self>, bytes: &mut Vec<u8>) -> bool {
-        // A torn write of the table tells blocks apart that lie in different sectors of it.
+        // See `choices`.
         if !self.variant.symmetry || view.crash == CrashMode::Torn {
             return false;
         }

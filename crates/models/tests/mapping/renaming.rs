@@ -19,6 +19,9 @@ const TREES_MAX: usize = 4;
 const FILL_MIN: u8 = 0x40;
 const FILLS: u8 = 90;
 
+/// The modes in which the models know symmetries and the states differ in form.
+const MODES: [CrashMode; 3] = [CrashMode::Off, CrashMode::Flushed, CrashMode::Subsets];
+
 /// One of the two runs.
 struct Run<L> {
     target: FileMapping<L>,
@@ -175,23 +178,25 @@ fn compare_twins<L: Layout>(variant: Variant, inodes_per_block: u8, crash: Crash
     assert!(forms.len() > 20, "{variant:?} under {crash}, seed {seed}: {} forms", forms.len());
 }
 
-/// Where two threads have writes pending that a disk may reorder, equivalent states may keep different forms: which
-/// of two files that look alike wrote first is not looked at. That costs time only.
-const CASES: [(usize, CrashMode); 5] = [
-    (1, CrashMode::Off),
-    (2, CrashMode::Off),
-    (1, CrashMode::Flushed),
-    (2, CrashMode::Flushed),
-    (1, CrashMode::Subsets),
-];
+/// Whether equivalent states are sure to have one form. Where two threads have pending writes that are told one by
+/// one, they may have several: which of two files that look alike wrote first is not looked at. That costs time only.
+fn has_one_form(variant: &Variant, crash: CrashMode) -> bool {
+    let told_one_by_one = match crash {
+        CrashMode::Off | CrashMode::Prefix => false,
+        CrashMode::Flushed => variant.cache.is_some(),
+        CrashMode::Subsets | CrashMode::Torn => true,
+    };
+    variant.threads == 1 || !told_one_by_one
+}
 
 #[test]
 fn renaming_does_not_change_the_canonical_form() {
     for writes in [Writes::Naive, Writes::Cached, Writes::Ordered, Writes::Barrier] {
-        for (threads, crash) in CASES {
-            for seed in 0..6 {
-                compare_twins::<Link>(variant(writes, threads, (4, 7)), 2, crash, seed);
-                compare_twins::<Index>(variant(writes, threads, (4, 9)), 1, crash, seed);
+        for (threads, crash) in [1, 2].into_iter().flat_map(|threads| MODES.map(|crash| (threads, crash))) {
+            let variants = [(4, 7), (4, 9)].map(|size| variant(writes, threads, size));
+            if variants.iter().all(|variant| has_one_form(variant, crash)) {
+                (0..6).for_each(|seed| compare_twins::<Link>(variants[0], 2, crash, seed));
+                (0..6).for_each(|seed| compare_twins::<Index>(variants[1], 1, crash, seed));
             }
         }
     }

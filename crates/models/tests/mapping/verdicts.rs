@@ -80,8 +80,8 @@ fn only_barriers_help_if_the_disk_reorders() {
 fn barriers_help_even_if_the_disk_tears_writes() {
     assert_only_repaired_dead_blocks::<Link>(Writes::Barrier, 1, (2, 3), Torn);
     assert_only_repaired_dead_blocks::<Index>(Writes::Barrier, 1, (2, 3), Torn);
-    // Four blocks and the spare entry: here a table is two blocks, and a write of it can be torn at all.
-    assert_only_repaired_dead_blocks::<Link>(Writes::Barrier, 1, (1, 4), Torn);
+    // The table has four entries a block: only from five data blocks on can a write of it be torn.
+    assert_only_repaired_dead_blocks::<Link>(Writes::Barrier, 1, (1, 5), Torn);
 }
 
 /// The counts are a fact about the models, not about the search: a change of a count means that a model does something
