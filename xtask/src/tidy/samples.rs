@@ -29,7 +29,7 @@ fn samples() -> Vec<Sample> {
         sample("opening", "a.rs", "use x;\n", "//! What it is.\n"),
         sample("file length", "a.rs", &"a;\n".repeat(601), &"a;\n".repeat(600)),
         sample("line width", "a.rs", &"ü".repeat(121), &"ü".repeat(120)),
-        sample("function length", "a.rs", &function_of(111), &function_of(110)),
+        sample("function length", "a.rs", &function_of(101), &function_of(100)),
         places("module names", "src/utils.rs", "src/clock.rs"),
         places("module names", "src/common/mod.rs", "src/uncommon/mod.rs"),
         sample("module names", "a.rs", "pub(crate) mod helpers {", "mod helpers_of_none; // mod misc"),

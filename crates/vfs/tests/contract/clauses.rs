@@ -43,7 +43,6 @@ fn mountable() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn synced() {
     judge_all(&[
         Case {
@@ -103,6 +102,12 @@ fn synced() {
             refused: &[(r#"create("/f"); create("/g")"#, "pinned-name")],
             ..CASE
         },
+    ]);
+}
+
+#[test]
+fn synced_beyond_the_pin_itself() {
+    judge_all(&[
         Case {
             name: "below atomic a rename may show both names or none",
             base: F1,
