@@ -280,10 +280,10 @@ fn read_visited(input: &mut impl Read, visited: &Visited) -> io::Result<()> {
         };
         match visited {
             Visited::Exact(_) => {
-                visited.insert(visited.hash(&bytes), &bytes, depth);
+                visited.insert(visited.hash(&bytes), &bytes, depth, &Visited::pin());
             }
             Visited::Hash64(_) | Visited::Hash128(_) => {
-                visited.insert(wide()?, &[], depth);
+                visited.insert(wide()?, &[], depth, &Visited::pin());
             }
             Visited::Bitstate(_) => {
                 words.push(u64::from_le_bytes(bytes.as_slice().try_into().map_err(|_| io::ErrorKind::InvalidData)?));

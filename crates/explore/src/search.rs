@@ -285,7 +285,7 @@ impl<'a, S: System> Search<'a, S> {
             } else {
                 self.system.encode(&state, &mut bytes);
             }
-            if visited.insert(visited.hash(&bytes), &bytes, 0) == crate::visited::Arrival::New {
+            if visited.insert(visited.hash(&bytes), &bytes, 0, &Visited::pin()) == crate::visited::Arrival::New {
                 counters.states.fetch_add(1, Ordering::Relaxed);
                 counters.at_depth_bound.fetch_add(u64::from(self.budget.depth == Some(0)), Ordering::Relaxed);
                 let link = links.push(Link { parent: LinkId::NONE, action: number, outcome: 0 });

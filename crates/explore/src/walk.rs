@@ -14,7 +14,7 @@ use crate::{
     budget::Limit,
     links::{Link, LinkId, LinkLog},
     system::{Step, System},
-    visited::Arrival,
+    visited::{Arrival, Visited},
     worker::{Findings, Shared},
 };
 
@@ -87,7 +87,7 @@ impl<S: System> Walker<'_, S> {
         bytes.clear();
         self.shared.key(state, bytes);
         let counters = &self.shared.counters;
-        match self.shared.visited.insert(self.shared.visited.hash(bytes), bytes, depth) {
+        match self.shared.visited.insert(self.shared.visited.hash(bytes), bytes, depth, &Visited::pin()) {
             Arrival::New => {
                 counters.states.fetch_add(1, Ordering::Relaxed);
                 counters.depth.fetch_max(u64::from(depth), Ordering::Relaxed);

@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError, atomic::Ordering},
 };
 
+use crossbeam_epoch::Guard;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -229,18 +230,19 @@ impl<'a, S: System> Worker<'a, S> {
             return;
         }
         self.bytes.clear();
+        let pinned = Visited::pin();
         let actions = std::mem::take(&mut self.actions);
         for (number, action) in (0u32..).zip(&actions) {
             self.acting = Some(number);
-            self.act(waiting, number, action);
+            self.act(waiting, number, action, &pinned);
         }
         self.actions = actions;
-        self.keep_what_is_new(waiting);
+        self.keep_what_is_new(waiting, &pinned);
     }
 
     /// Applies one action and lists where it leads.
     #[inline]
-    fn act(&mut self, waiting: &Waiting<S::State>, number: u32, action: &S::Action) {
+    fn act(&mut self, waiting: &Waiting<S::State>, number: u32, action: &S::Action, pinned: &Guard) {
         let outcomes = std::mem::take(&mut self.outcomes);
         let mut step = Step::new(&self.findings.shallowest, waiting.depth + 1, outcomes);
         self.shared.system.apply(&waiting.state, action, &mut step);
@@ -250,7 +252,7 @@ impl<'a, S: System> Worker<'a, S> {
             self.shared.key(&state, &mut self.bytes);
             let bytes = start..self.bytes.len();
             let hash = self.shared.visited.hash(&self.bytes[bytes.clone()]);
-            self.shared.visited.prefetch(hash);
+            self.shared.visited.prefetch(hash, pinned);
             self.candidates.push(Candidate { state, hash, bytes, action: number, outcome });
         }
         self.outcomes = outcomes;
@@ -261,11 +263,12 @@ impl<'a, S: System> Worker<'a, S> {
 
     /// The candidates of one expansion are looked up together: by the time the last one was made, the memory that
     /// the first one needs has arrived.
-    fn keep_what_is_new(&mut self, waiting: &Waiting<S::State>) {
+    fn keep_what_is_new(&mut self, waiting: &Waiting<S::State>, pinned: &Guard) {
         let (depth, bound) = (waiting.depth + 1, self.shared.budget.depth);
         let mut candidates = std::mem::take(&mut self.candidates);
         for candidate in candidates.drain(..) {
-            let arrival = self.shared.visited.insert(candidate.hash, &self.bytes[candidate.bytes.clone()], depth);
+            let bytes = &self.bytes[candidate.bytes.clone()];
+            let arrival = self.shared.visited.insert(candidate.hash, bytes, depth, pinned);
             match arrival {
                 Arrival::New => {
                     self.tally.states += 1;

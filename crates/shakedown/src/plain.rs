@@ -55,10 +55,10 @@ where
         }
     }
 
-    /// The shortest way to what the trace violates, if it can be found.
-    fn shortest(&self, trace: &Trace) -> Option<Trace> {
-        let depth = u32::try_from(trace.schedule.len()).ok();
-        let budget = Budget { depth, states: Some(STATES_MAX), ..Budget::default() };
+    /// The shortest way to what the trace violates, if it is shorter and can be found.
+    fn shorter(&self, trace: &Trace) -> Option<Trace> {
+        let depth = u32::try_from(trace.schedule.len()).ok()?.checked_sub(1)?;
+        let budget = Budget { depth: Some(depth), states: Some(STATES_MAX), ..Budget::default() };
         let report = Search::new(&self.system).order(Order::BreadthFirst).budget(budget).run().ok()?;
         let found = report.violations.iter().find(|violation| violation.property.name == trace.property)?;
         let known = Known {
@@ -179,7 +179,7 @@ where
     }
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
-        Ok(self.shortest(trace).unwrap_or_else(|| trace.clone()))
+        Ok(self.shorter(trace).unwrap_or_else(|| trace.clone()))
     }
 }
 

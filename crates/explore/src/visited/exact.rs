@@ -6,6 +6,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crossbeam_epoch::Guard;
+use crossbeam_utils::CachePadded;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Arrival, Hashed, Prefetch, SHARD_BITS, SHARDS, Slots};
@@ -14,7 +16,7 @@ pub(crate) struct Exact {
     /// States of up to [`SHORT_MAX`] bytes: their hash is reversible, so that it stands for the state itself.
     short: Hashed<u64>,
     /// All others.
-    shards: Box<[Shard]>,
+    shards: Box<[CachePadded<Shard>]>,
     track_depths: bool,
 }
 
@@ -61,9 +63,9 @@ fn unmix(mut hash: u64) -> u64 {
 
 impl Exact {
     pub fn new(track_depths: bool) -> Self {
-        let shard = || Shard {
-            table: Mutex::new(Table { slots: Slots::none(), len: 0, arena: Arena::default() }),
-            prefetch: Prefetch::nowhere(),
+        let shard = || {
+            let table = Mutex::new(Table { slots: Slots::none(), len: 0, arena: Arena::default() });
+            CachePadded::new(Shard { table, prefetch: Prefetch::nowhere() })
         };
         Self { short: Hashed::new(track_depths, 0), shards: (0..SHARDS).map(|_| shard()).collect(), track_depths }
     }
@@ -86,9 +88,9 @@ impl Exact {
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
-    pub fn prefetch(&self, hash: u128) {
+    pub fn prefetch(&self, hash: u128, pinned: &Guard) {
         if hash & SHORT != 0 {
-            self.short.prefetch(hash as u64);
+            self.short.prefetch(hash as u64, pinned);
         } else {
             self.shard(hash as u64).prefetch.slot(hash as u64);
         }
@@ -96,9 +98,9 @@ impl Exact {
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the low half is the hash")]
-    pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32) -> Arrival {
+    pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32, pinned: &Guard) -> Arrival {
         if hash & SHORT != 0 {
-            return self.short.insert(hash as u64, depth);
+            return self.short.insert(hash as u64, depth, pinned);
         }
         let hash = hash as u64;
         let shard = self.shard(hash);
@@ -111,7 +113,7 @@ impl Exact {
     }
 
     pub fn bytes(&self) -> u64 {
-        let table_bytes = |shard: &Shard| {
+        let table_bytes = |shard: &CachePadded<Shard>| {
             let table = shard.table.lock().unwrap_or_else(PoisonError::into_inner);
             table.slots.len() * 8 + table.arena.bytes()
         };
@@ -282,7 +284,7 @@ mod tests {
         let set = Exact::new(true);
         let states = [&b""[..], b"\0", b"seven b", b"eight by", b"and a rather longer state"];
         for (depth, bytes) in (0..).zip(states) {
-            set.insert(Exact::hash(bytes), bytes, depth);
+            set.insert(Exact::hash(bytes), bytes, depth, &crossbeam_epoch::pin());
         }
         let mut back = Vec::new();
         set.for_each(|bytes, depth| back.push((depth, bytes.to_vec())));

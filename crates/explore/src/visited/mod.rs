@@ -9,6 +9,7 @@ mod exact;
 mod hashed;
 mod slots;
 
+use crossbeam_epoch::Guard;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
@@ -82,14 +83,19 @@ impl Visited {
         }
     }
 
+    /// Keeps the tables that are there now in place, for a few look-ups; later ones should be pinned anew.
+    pub fn pin() -> Guard {
+        crossbeam_epoch::pin()
+    }
+
     /// Adds a state; `hash` is that of `bytes`.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "64-bit sets were given 64-bit hashes")]
-    pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32) -> Arrival {
+    pub fn insert(&self, hash: u128, bytes: &[u8], depth: u32, pinned: &Guard) -> Arrival {
         match self {
-            Visited::Exact(set) => set.insert(hash, bytes, depth),
-            Visited::Hash64(set) => set.insert(hash as u64, depth),
-            Visited::Hash128(set) => set.insert(hash, depth),
+            Visited::Exact(set) => set.insert(hash, bytes, depth, pinned),
+            Visited::Hash64(set) => set.insert(hash as u64, depth, pinned),
+            Visited::Hash128(set) => set.insert(hash, depth, pinned),
             Visited::Bitstate(set) => set.insert(hash),
         }
     }
@@ -97,11 +103,11 @@ impl Visited {
     /// Tells the processor that this state will be asked for in a moment.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "64-bit sets were given 64-bit hashes")]
-    pub fn prefetch(&self, hash: u128) {
+    pub fn prefetch(&self, hash: u128, pinned: &Guard) {
         match self {
-            Visited::Exact(set) => set.prefetch(hash),
-            Visited::Hash64(set) => set.prefetch(hash as u64),
-            Visited::Hash128(set) => set.prefetch(hash),
+            Visited::Exact(set) => set.prefetch(hash, pinned),
+            Visited::Hash64(set) => set.prefetch(hash as u64, pinned),
+            Visited::Hash128(set) => set.prefetch(hash, pinned),
             Visited::Bitstate(_) => {}
         }
     }
@@ -161,12 +167,31 @@ mod tests {
             let set = Visited::new(kind, false, 7);
             for n in 0..50_000u32 {
                 let bytes = n.to_le_bytes();
-                assert_eq!(set.insert(set.hash(&bytes), &bytes, 0), Arrival::New, "{kind:?} {n}");
+                assert_eq!(set.insert(set.hash(&bytes), &bytes, 0, &Visited::pin()), Arrival::New, "{kind:?} {n}");
             }
             for n in 0..50_000u32 {
                 let bytes = n.to_le_bytes();
-                assert_eq!(set.insert(set.hash(&bytes), &bytes, 0), Arrival::Seen, "{kind:?} {n}");
+                assert_eq!(set.insert(set.hash(&bytes), &bytes, 0, &Visited::pin()), Arrival::Seen, "{kind:?} {n}");
             }
+        }
+    }
+
+    #[test]
+    fn of_many_workers_that_bring_a_state_one_finds_it_new() {
+        // Small enough to be quick, large enough that every table grows while others read it.
+        const STATES: u64 = 40_000;
+        for kind in KINDS {
+            let set = Visited::new(kind, true, 7);
+            let bring = |n: u64| {
+                let bytes = n.to_le_bytes();
+                set.insert(set.hash(&bytes), &bytes, 0, &Visited::pin())
+            };
+            let count_new = || (0..STATES).filter(|n| bring(*n) == Arrival::New).count();
+            let new: usize = std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..4).map(|_| scope.spawn(count_new)).collect();
+                workers.into_iter().map(|worker| worker.join().expect("no panic")).sum()
+            });
+            assert_eq!(new as u64, STATES, "{kind:?}");
         }
     }
 
@@ -174,7 +199,7 @@ mod tests {
     fn a_state_nearer_the_root_is_told_apart() {
         for kind in [VisitedKind::Exact, VisitedKind::Hash64, VisitedKind::Hash128] {
             let set = Visited::new(kind, true, 7);
-            let insert = |depth| set.insert(set.hash(b"state"), b"state", depth);
+            let insert = |depth| set.insert(set.hash(b"state"), b"state", depth, &Visited::pin());
             assert_eq!(insert(9), Arrival::New);
             assert_eq!(insert(9), Arrival::Seen);
             assert_eq!(insert(4), Arrival::Nearer { than: 9 });
@@ -187,8 +212,8 @@ mod tests {
         let set = Visited::new(VisitedKind::Exact, true, 0);
         let long = vec![1u8; 300_000];
         for bytes in [&b""[..], b"\0", b"\0\0", &long, &long[1..]] {
-            assert_eq!(set.insert(set.hash(bytes), bytes, 3), Arrival::New);
-            assert_eq!(set.insert(set.hash(bytes), bytes, 3), Arrival::Seen);
+            assert_eq!(set.insert(set.hash(bytes), bytes, 3, &Visited::pin()), Arrival::New);
+            assert_eq!(set.insert(set.hash(bytes), bytes, 3, &Visited::pin()), Arrival::Seen);
         }
     }
 
@@ -197,7 +222,7 @@ mod tests {
         let set = Visited::new(VisitedKind::Bitstate { bits_log2: 16, hashes: 2 }, false, 1);
         let arrivals = 20_000u64;
         let new = (0..arrivals)
-            .filter(|n| set.insert(set.hash(&n.to_le_bytes()), &n.to_le_bytes(), 0) == Arrival::New)
+            .filter(|n| set.insert(set.hash(&n.to_le_bytes()), &n.to_le_bytes(), 0, &Visited::pin()) == Arrival::New)
             .count() as u64;
         let said = set.omission(new).expect("lossy").states_expected;
         let omitted = (arrivals - new) as f64;

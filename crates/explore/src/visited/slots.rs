@@ -5,10 +5,14 @@ use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
     ops::{Deref, DerefMut},
     ptr::NonNull,
-    sync::atomic::{AtomicPtr, AtomicUsize, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
 };
 
-use super::hashed::Hash;
+/// What is empty when it is all zeros. A promise about its bytes: for plain and atomic numbers only.
+pub(crate) trait Blank {}
+
+impl Blank for u64 {}
+impl Blank for AtomicU64 {}
 
 /// Tables from this size on are aligned to a huge page and ask for such pages.
 const HUGE_PAGE: usize = 2 << 20;
@@ -20,8 +24,12 @@ pub(super) struct Slots<T> {
 }
 
 #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
-// SAFETY: slots are owned, plain numbers; nothing about them belongs to a thread.
-unsafe impl<T: Hash> Send for Slots<T> {}
+// SAFETY: slots are owned, as those of a vector are.
+unsafe impl<T: Send> Send for Slots<T> {}
+
+#[expect(unsafe_code, reason = "the standard library has no aligned vector")]
+// SAFETY: a shared reference to slots gives shared references to their content, no more.
+unsafe impl<T: Sync> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
     pub const fn none() -> Self {
@@ -35,7 +43,7 @@ impl<T> Slots<T> {
     }
 }
 
-impl<T: Hash> Slots<T> {
+impl<T: Blank> Slots<T> {
     /// `len` empty slots.
     pub fn new(len: usize) -> Self {
         if len == 0 {
@@ -43,8 +51,7 @@ impl<T: Hash> Slots<T> {
         }
         let layout = Self::layout(len);
         #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
-        // SAFETY: the layout is not empty, and all zeros is a valid hash (`Hash` is implemented for unsigned numbers
-        // only). The advice concerns memory that we own and changes nothing that can be read; a kernel that has no huge
+        // SAFETY: the layout is not empty, and all zeros is a valid `Blank`. The advice concerns memory that we own and changes nothing that can be read; a kernel that has no huge
         // pages refuses it, which is no error.
         unsafe {
             #[cfg(target_os = "linux")]
@@ -106,6 +113,30 @@ impl<T> DerefMut for Slots<T> {
     }
 }
 
+impl<T> Slots<T> {
+    /// Fetches the slot of this hash. There is at least one.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(self.start.as_ptr(), self.len - 1, hash);
+    }
+}
+
+/// Tells the processor that slot `hash & mask` of the table at `start` will be read.
+#[inline]
+fn prefetch<T>(start: *const T, mask: usize, hash: u64) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "prefetching has no safe form in the standard library")]
+    #[expect(clippy::cast_possible_truncation, reason = "masked")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let slot = start.wrapping_add(hash as usize & mask);
+        // SAFETY: a prefetch is a hint that never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(slot.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, mask, hash);
+}
+
 /// The place of a table of `T`. May be out of date, which costs no more than a useless fetch.
 pub(super) struct Prefetch<T> {
     slots: AtomicPtr<T>,
@@ -126,17 +157,6 @@ impl<T> Prefetch<T> {
     /// Fetches the slot of this hash.
     #[inline]
     pub fn slot(&self, hash: u64) {
-        #[cfg(target_arch = "x86_64")]
-        #[expect(unsafe_code, reason = "prefetching has no safe form in the standard library")]
-        #[expect(clippy::cast_possible_truncation, reason = "masked")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let at = hash as usize & self.mask.load(Ordering::Relaxed);
-            let slot = self.slots.load(Ordering::Relaxed).wrapping_add(at);
-            // SAFETY: a prefetch is a hint that never faults, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(slot.cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = hash;
+        prefetch(self.slots.load(Ordering::Relaxed), self.mask.load(Ordering::Relaxed), hash);
     }
 }
