@@ -313,7 +313,8 @@ mod tests {
             ),
             (
                 "open(\"/f\", O_RDNLY, fd=1)",
-                "column 12: `flags` of open must be open flags joined by '|' (could not use the open flag \"O_RDNLY\": there is no such flag; the nearest is \"O_RDONLY\")",
+                "column 12: `flags` of open must be open flags joined by '|' \
+                 (could not use the open flag \"O_RDNLY\": there is no such flag; the nearest is \"O_RDONLY\")",
             ),
         ];
         for (text, part) in cases {

@@ -121,7 +121,8 @@ fn fills_are_fresh_and_as_small_as_possible() {
     assert_eq!(fill("create(\"/a\")\nwrite(\"/a\", at=end, len=1, fill=2)"), 1);
     assert_eq!(
         fill(
-            "create(\"/a\")\ncreate(\"/b\")\nwrite(\"/b\", at=end, len=9, fill=1)\nwrite(\"/b\", offset=3, len=1, fill=2)"
+            "create(\"/a\")\ncreate(\"/b\")\n\
+             write(\"/b\", at=end, len=9, fill=1)\nwrite(\"/b\", offset=3, len=1, fill=2)"
         ),
         3
     );

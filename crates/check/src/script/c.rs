@@ -23,7 +23,8 @@ fn write_script(text: &mut String, plan: &Plan) -> fmt::Result {
     }
     if plan.parts.is_empty() {
         return text.write_str(
-            " *\n * The trace has no file-system ops: there is nothing to run.\n */\nint main(void)\n{\n    return 0;\n}\n",
+            " *\n * The trace has no file-system ops: there is nothing to run.\n */\n\
+             int main(void)\n{\n    return 0;\n}\n",
         );
     }
     write!(text, " *\n * usage: cc repro.c && ./a.out DIR [--after-recovery[=N]]\n */\n\n{PRELUDE}")?;

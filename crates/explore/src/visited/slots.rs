@@ -51,8 +51,8 @@ impl<T: Blank> Slots<T> {
         }
         let layout = Self::layout(len);
         #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
-        // SAFETY: the layout is not empty, and all zeros is a valid `Blank`. The advice concerns memory that we own and changes nothing that can be read; a kernel that has no huge
-        // pages refuses it, which is no error.
+        // SAFETY: the layout is not empty, and all zeros is a valid `Blank`. The advice concerns memory that we own and
+        // changes nothing that can be read; a kernel that has no huge pages refuses it, which is no error.
         unsafe {
             #[cfg(target_os = "linux")]
             if layout.align() == HUGE_PAGE {

@@ -47,7 +47,8 @@ fn the_judge_agrees_with_enumeration() {
                     .map(|event| format!("{} -> {:?}", event.op, event.outcome))
                     .collect();
                 panic!(
-                    "seed {seed}: judged {judged:?}, by enumeration {expected:?}\nbase\n{}ops {ops:#?} (under way: {})\nfound\n{found}{told:#?}",
+                    "seed {seed}: judged {judged:?}, by enumeration {expected:?}\n\
+                     base\n{}ops {ops:#?} (under way: {})\nfound\n{found}{told:#?}",
                     scene.base,
                     scene.under_way.len()
                 );

@@ -12,7 +12,8 @@ fn mountable() {
     judge_all(&[
         Case {
             name: "bytes of another file",
-            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g"); write("/g", offset=0, len=4, fill=2)"#,
+            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g");
+                     write("/g", offset=0, len=4, fill=2)"#,
             ops: r#"write("/f", offset=4, len=4, fill=3)"#,
             contract: Mountable,
             allowed: &[
@@ -47,7 +48,8 @@ fn synced() {
     judge_all(&[
         Case {
             name: "sync pins names, contents and attributes",
-            ops: r#"create("/f"); write("/f", offset=0, len=4, fill=1); mkdir("/d"); sync(); unlink("/f"); create("/g")"#,
+            ops: r#"create("/f"); write("/f", offset=0, len=4, fill=1); mkdir("/d"); sync(); unlink("/f");
+                    create("/g")"#,
             contract: Synced,
             allowed: &[
                 r#"create("/f"); write("/f", offset=0, len=4, fill=1); mkdir("/d")"#,
@@ -84,7 +86,8 @@ fn synced() {
         },
         Case {
             name: "a replaced name is pinned as its replacement",
-            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g"); write("/g", offset=0, len=2, fill=2)"#,
+            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g");
+                     write("/g", offset=0, len=2, fill=2)"#,
             ops: r#"rename("/g", "/f"); sync()"#,
             contract: Synced,
             allowed: &[r#"create("/f"); write("/f", offset=0, len=2, fill=2)"#],
@@ -163,7 +166,8 @@ fn contents_that_are_not_pinned() {
             contract: Atomic,
             allowed: &[
                 r#"create("/f"); write("/f", offset=0, len=2, fill=1)"#,
-                r#"create("/f"); write("/f", offset=0, len=1, fill=3); write("/f", offset=1, len=1, fill=1); truncate("/f", size=4)"#,
+                r#"create("/f"); write("/f", offset=0, len=1, fill=3); write("/f", offset=1, len=1, fill=1);
+                   truncate("/f", size=4)"#,
                 r#"create("/f"); write("/f", offset=0, len=3, fill=2)"#,
             ],
             refused: &[],
@@ -205,7 +209,8 @@ fn fsynced_files() {
     judge_all(&[
         Case {
             name: "fsync pins content, size, attributes and name with the directories above",
-            ops: r#"mkdir("/d"); create("/d/f"); write("/d/f", offset=0, len=4, fill=1); chmod("/d/f", mode=0600); fsync("/d/f"); create("/d/g")"#,
+            ops: r#"mkdir("/d"); create("/d/f"); write("/d/f", offset=0, len=4, fill=1);
+                    chmod("/d/f", mode=0600); fsync("/d/f"); create("/d/g")"#,
             contract: Fsynced,
             allowed: &[
                 r#"mkdir("/d"); create("/d/f", mode=0600); write("/d/f", offset=0, len=4, fill=1)"#,
@@ -232,7 +237,8 @@ fn fsynced_files() {
         Case {
             name: "fsync pins no other file, and nothing that came later",
             base: r#"create("/f"); create("/g")"#,
-            ops: r#"write("/f", offset=0, len=4, fill=1); write("/g", offset=0, len=4, fill=2); fsync("/f"); unlink("/f")"#,
+            ops: r#"write("/f", offset=0, len=4, fill=1); write("/g", offset=0, len=4, fill=2); fsync("/f");
+                    unlink("/f")"#,
             contract: Fsynced,
             allowed: &[r#"create("/g")"#, r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g")"#],
             refused: &[(r#"create("/f"); create("/g")"#, "pinned-size")],
@@ -240,7 +246,8 @@ fn fsynced_files() {
         },
         Case {
             name: "fsync through a slot, after a rename",
-            ops: r#"open("/f", O_CREAT|O_RDWR, fd=1); write(fd=1, offset=0, len=4, fill=1); rename("/f", "/g"); fsync(fd=1)"#,
+            ops: r#"open("/f", O_CREAT|O_RDWR, fd=1); write(fd=1, offset=0, len=4, fill=1); rename("/f", "/g");
+                    fsync(fd=1)"#,
             contract: Fsynced,
             allowed: &[r#"create("/g"); write("/g", offset=0, len=4, fill=1)"#],
             refused: &[("", "pinned-name"), (r#"create("/g")"#, "pinned-size")],
@@ -328,7 +335,8 @@ fn fsynced_data_and_ranges() {
         Case {
             name: "an O_DSYNC write pins neither attributes nor other bytes",
             base: r#"create("/f", mode=0600); truncate("/f", size=8)"#,
-            ops: r#"chmod("/f", mode=0644); write("/f", offset=4, len=4, fill=2); open("/f", O_RDWR|O_DSYNC, fd=1); write(fd=1, offset=0, len=4, fill=1)"#,
+            ops: r#"chmod("/f", mode=0644); write("/f", offset=4, len=4, fill=2);
+                    open("/f", O_RDWR|O_DSYNC, fd=1); write(fd=1, offset=0, len=4, fill=1)"#,
             contract: Fsynced,
             allowed: &[r#"create("/f", mode=0600); write("/f", offset=0, len=4, fill=1); truncate("/f", size=8)"#],
             refused: &[(r#"create("/f", mode=0600); write("/f", offset=4, len=4, fill=2)"#, "pinned-content")],
@@ -337,7 +345,8 @@ fn fsynced_data_and_ranges() {
         Case {
             name: "an O_SYNC append pins the attributes too",
             base: r#"create("/f", mode=0600)"#,
-            ops: r#"chmod("/f", mode=0644); open("/f", O_WRONLY|O_SYNC|O_APPEND, fd=1); write(fd=1, at=end, len=4, fill=1)"#,
+            ops: r#"chmod("/f", mode=0644); open("/f", O_WRONLY|O_SYNC|O_APPEND, fd=1);
+                    write(fd=1, at=end, len=4, fill=1)"#,
             contract: Fsynced,
             allowed: &[r#"create("/f", mode=0644); write("/f", offset=0, len=4, fill=1)"#],
             refused: &[(r#"create("/f", mode=0600); write("/f", offset=0, len=4, fill=1)"#, "pinned-attributes")],
@@ -360,7 +369,8 @@ fn fsynced_directories() {
         Case {
             name: "fsync of a directory pins names present and absent, and its attributes, not the children's contents",
             base: r#"mkdir("/d"); create("/d/old")"#,
-            ops: r#"chmod("/d", mode=0700); unlink("/d/old"); create("/d/f"); write("/d/f", offset=0, len=4, fill=1); fsync("/d")"#,
+            ops: r#"chmod("/d", mode=0700); unlink("/d/old"); create("/d/f");
+                    write("/d/f", offset=0, len=4, fill=1); fsync("/d")"#,
             contract: Fsynced,
             allowed: &[
                 r#"mkdir("/d", mode=0700); create("/d/f")"#,

@@ -44,7 +44,8 @@ fn atomic() {
         },
         Case {
             name: "a rename that replaces leaves the old or the new file",
-            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g"); write("/g", offset=0, len=2, fill=2)"#,
+            base: r#"create("/f"); write("/f", offset=0, len=4, fill=1); create("/g");
+                     write("/g", offset=0, len=2, fill=2)"#,
             ops: r#"rename("/g", "/f")"#,
             contract: Atomic,
             allowed: &[r#"create("/f"); write("/f", offset=0, len=2, fill=2)"#],
