@@ -1,0 +1,56 @@
+//! The tree of a file system, read node by node. It may be broken, so every node is visited once.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+use disk::Disk;
+use vfs::{Errno, Node, NodeId, NodeKind, Tree};
+
+use super::{Ino, Kind, Nodes};
+
+/// The permission bits of every file, which no model stores.
+pub(super) const FILE_MODE: u32 = 0o644;
+/// The permission bits of every directory.
+pub(super) const DIR_MODE: u32 = 0o755;
+
+pub(super) fn tree<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk) -> Result<Tree, Errno> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![nodes.root()];
+    while let Some(ino) = waiting.pop() {
+        if let Entry::Vacant(place) = found.entry(NodeId(ino.0)) {
+            place.insert(Arc::new(node(nodes, memory, disk, ino, &mut waiting)?));
+        }
+    }
+    count_subdirectories(&mut found);
+    Ok(Tree { root: NodeId(nodes.root().0), nodes: Arc::new(found) })
+}
+
+fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting: &mut Vec<Ino>) -> Result<Node, Errno> {
+    let stat = nodes.stat(memory, disk, ino)?;
+    let (kind, mode, nlink) = match stat.kind {
+        Kind::File => (NodeKind::File(nodes.read(memory, disk, ino)?.into()), FILE_MODE, stat.links),
+        Kind::Dir => {
+            let mut entries = BTreeMap::new();
+            nodes.entries(memory, disk, ino, &mut |name, child| {
+                entries.insert(Arc::from(name), NodeId(child.0));
+                waiting.push(child);
+            })?;
+            (NodeKind::Dir(entries), DIR_MODE, 2)
+        }
+    };
+    Ok(Node { kind, mode, uid: 0, gid: 0, nlink, xattrs: BTreeMap::new() })
+}
+
+/// A directory has two links and one for each directory in it.
+fn count_subdirectories(nodes: &mut BTreeMap<NodeId, Arc<Node>>) {
+    let is_dir = |id: &&NodeId| nodes.get(id).is_some_and(|node| node.is_dir());
+    let subdirectories = |node: &Node| node.entries().map_or(0, |names| names.values().filter(is_dir).count());
+    let counted: Vec<(NodeId, usize)> = nodes.iter().map(|(id, node)| (*id, subdirectories(node))).collect();
+    for (id, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
+        if let Some(node) = nodes.get_mut(&id) {
+            Arc::make_mut(node).nlink += u32::try_from(count).unwrap_or(u32::MAX);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A file system of nodes as a target.
+
+use check::{Finding, Promise, Target, Task, View};
+use disk::{Block, Disk, Image};
+use vfs::{
+    Errno, Op, Outcome, Tree,
+    generate::{ObjectBounds, object_ops},
+    open::OpenFiles,
+};
+
+use super::{Nodes, observe, ops::Volume};
+
+/// A model as a target.
+#[derive(Clone, Debug)]
+pub struct NodeTarget<N> {
+    nodes: N,
+    bounds: ObjectBounds,
+}
+
+impl<N: Nodes> NodeTarget<N> {
+    /// The target with the workload that the model proposes.
+    pub fn new(nodes: N) -> Self {
+        let bounds = nodes.bounds();
+        Self { nodes, bounds }
+    }
+
+    /// The model itself.
+    pub fn nodes(&self) -> &N {
+        &self.nodes
+    }
+
+    /// How far its workload goes.
+    pub fn bounds_mut(&mut self) -> &mut ObjectBounds {
+        &mut self.bounds
+    }
+}
+
+impl<N: Nodes> Target for NodeTarget<N> {
+    type Mounted = N::Memory;
+
+    fn mkfs(&self) -> Image {
+        self.nodes.mkfs()
+    }
+
+    fn mount(&self, disk: &mut Disk) -> Result<N::Memory, Errno> {
+        self.nodes.mount(disk)
+    }
+
+    fn step(&self, memory: &mut N::Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        let before = memory.clone();
+        let outcome = Volume { nodes: &self.nodes, memory, disk }.run(&task.op);
+        if outcome.is_err() {
+            *memory = before;
+        }
+        Some(outcome)
+    }
+
+    fn observe(&self, memory: &N::Memory, disk: &Disk) -> Result<Tree, Errno> {
+        observe::tree(&self.nodes, memory, disk)
+    }
+
+    fn encode(&self, memory: &N::Memory, bytes: &mut Vec<u8>) {
+        self.nodes.encode(memory, bytes);
+    }
+
+    fn promise(&self) -> Promise {
+        self.nodes.promise()
+    }
+
+    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &self.bounds));
+    }
+
+    fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        self.nodes.fsck(disk)
+    }
+
+    fn invariants(&self, memory: &N::Memory, disk: &Disk) -> Vec<Finding> {
+        self.nodes.invariants(memory, disk)
+    }
+
+    fn block_name(&self, block: Block) -> String {
+        self.nodes.block_name(block)
+    }
+
+    fn block_content(&self, block: Block, content: &[u8]) -> Option<String> {
+        self.nodes.block_content(block, content)
+    }
+}
