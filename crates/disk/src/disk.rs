@@ -5,8 +5,8 @@
 //! then cost a branch.
 
 use crate::{
-    Block, Corruptor, CrashMode, DiskLog, Entry, EntryKind, Faults, Geometry, Image, IoCounts, IoError, OpIndex,
-    Position, ReadSet, content_hash, faults::ArmedFaults, read_set::Recorder,
+    Block, Corruptor, CrashMode, DiskLog, Entry, EntryKind, Failing, Faults, Geometry, Image, IoCounts, IoError,
+    OpIndex, Position, ReadSet, content_hash, faults::ArmedFaults, read_set::Recorder,
 };
 
 /// A disk with a volatile cache.
@@ -63,7 +63,7 @@ impl Disk {
     /// The buffer does not fit the disk, or a fault was injected.
     pub fn read(&self, block: Block, buffer: &mut [u8]) -> Result<(), IoError> {
         let count = self.geometry().blocks_of(block, buffer.len())?;
-        self.fault(ArmedFaults::read)?;
+        self.fault(Failing::Read)?;
         self.image.read(block, buffer)?;
         if self.recorder.is_some() {
             (block.0..block.0 + count).for_each(|block| self.record_read(Block(block)));
@@ -77,7 +77,7 @@ impl Disk {
     /// There is no such block, or a fault was injected.
     pub fn try_block(&self, block: Block) -> Result<&[u8], IoError> {
         self.geometry().check_range(block, 1)?;
-        self.fault(ArmedFaults::read)?;
+        self.fault(Failing::Read)?;
         Ok(self.block(block))
     }
 
@@ -112,7 +112,7 @@ impl Disk {
     /// There are not so many blocks, or a fault was injected; nothing was changed.
     pub fn discard(&mut self, block: Block, count: u32) -> Result<(), IoError> {
         self.geometry().check_range(block, count)?;
-        self.fault(ArmedFaults::write)?;
+        self.fault(Failing::Write)?;
         self.overwrite(block, count);
         self.do_entry(EntryKind::Discard { block, count })
     }
@@ -122,8 +122,17 @@ impl Disk {
     /// # Errors
     /// A fault was injected; nothing became durable.
     pub fn flush(&mut self) -> Result<(), IoError> {
-        self.fault(ArmedFaults::flush)?;
+        self.fault(Failing::Flush)?;
         self.do_entry(EntryKind::Flush)
+    }
+
+    /// Announces that the file system allocates memory, which may fail as requests do. Costs nothing unless faults are
+    /// armed.
+    ///
+    /// # Errors
+    /// A fault was injected.
+    pub fn allocate(&self) -> Result<(), IoError> {
+        self.fault(Failing::Allocation)
     }
 
     /// Goes back to an earlier position. A recording that is under way ends: what it saw may be undone.
@@ -189,7 +198,7 @@ impl Disk {
     fn write_as(&mut self, block: Block, data: &[u8], kind: impl Fn(Block, &[u8]) -> EntryKind) -> Result<(), IoError> {
         let geometry = self.geometry();
         let count = geometry.blocks_of(block, data.len())?;
-        self.fault(ArmedFaults::write)?;
+        self.fault(Failing::Write)?;
         if let Some((block, data)) = Corruptor::corrupt(&mut self.corruptor, geometry, block, data) {
             self.overwrite(block, count);
             self.do_entry(kind(block, &data))?;
@@ -203,8 +212,8 @@ impl Disk {
         self.log.push(entry)
     }
 
-    fn fault(&self, next: impl Fn(&ArmedFaults) -> Result<(), IoError>) -> Result<(), IoError> {
-        self.faults.as_ref().map_or(Ok(()), |faults| next(faults))
+    fn fault(&self, what: Failing) -> Result<(), IoError> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.next(what))
     }
 
     fn record_read(&self, block: Block) {

@@ -1,27 +1,57 @@
-//! Requests that fail: the n-th read, write or flush returns an error, once.
+//! Requests that fail: the n-th read, write, flush or allocation returns an error, once.
 //!
-//! What may fail: any read, write, FUA write, discard (these three count as writes) or flush. A failed write or discard
-//! changes nothing, a failed flush makes nothing durable; neither is logged. Armed without any fault, it counts
-//! requests, which tells a caller how many faults there are to try.
+//! What may fail: any read, write, FUA write, discard (these three count as writes), flush, and any allocation of
+//! memory that a file system announces. A failed write or discard changes nothing, a failed flush makes nothing
+//! durable; neither is logged. Armed without any fault, it counts requests, which tells a caller how many faults there
+//! are to try.
 
 use std::cell::Cell;
 
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
 use crate::IoError;
 
-/// Which requests fail. Each number says how many requests of that kind succeed first: 0 fails the next one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Faults {
-    /// Fail this read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read: Option<u64>,
-    /// Fail this write, FUA write or discard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write: Option<u64>,
-    /// Fail this flush.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<u64>,
+/// What can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failing {
+    /// A read.
+    Read,
+    /// A write, FUA write or discard.
+    Write,
+    /// A flush.
+    Flush,
+    /// An allocation of memory.
+    Allocation,
 }
+
+impl Failing {
+    /// Everything that can fail.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Allocation];
+
+    fn error(self) -> IoError {
+        match self {
+            Self::Read => IoError::Read,
+            Self::Write => IoError::Write,
+            Self::Flush => IoError::Flush,
+            Self::Allocation => IoError::Memory,
+        }
+    }
+}
+
+/// One request that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What kind of request.
+    pub what: Failing,
+    /// How many requests of that kind succeed first: 0 fails the next one.
+    pub after: u64,
+}
+
+/// Which requests fail.
+pub type Faults = SmallVec<[Fault; 2]>;
 
 /// How many requests were made, failed ones included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +62,29 @@ pub struct IoCounts {
     pub writes: u64,
     /// Flushes.
     pub flushes: u64,
+    /// Allocations that were announced.
+    pub allocations: u64,
+}
+
+impl IoCounts {
+    /// Those of one kind.
+    pub fn of(&self, what: Failing) -> u64 {
+        match what {
+            Failing::Read => self.reads,
+            Failing::Write => self.writes,
+            Failing::Flush => self.flushes,
+            Failing::Allocation => self.allocations,
+        }
+    }
+
+    fn of_mut(&mut self, what: Failing) -> &mut u64 {
+        match what {
+            Failing::Read => &mut self.reads,
+            Failing::Write => &mut self.writes,
+            Failing::Flush => &mut self.flushes,
+            Failing::Allocation => &mut self.allocations,
+        }
+    }
 }
 
 /// Armed faults. Reads are counted through a shared reference, as borrowed reads need it.
@@ -50,29 +103,13 @@ impl ArmedFaults {
         self.done.get()
     }
 
-    pub(crate) fn read(&self) -> Result<(), IoError> {
-        self.next(self.faults.read, |done| &mut done.reads, IoError::Read)
-    }
-
-    pub(crate) fn write(&self) -> Result<(), IoError> {
-        self.next(self.faults.write, |done| &mut done.writes, IoError::Write)
-    }
-
-    pub(crate) fn flush(&self) -> Result<(), IoError> {
-        self.next(self.faults.flush, |done| &mut done.flushes, IoError::Flush)
-    }
-
-    fn next(
-        &self,
-        fault: Option<u64>,
-        counter: impl Fn(&mut IoCounts) -> &mut u64,
-        error: IoError,
-    ) -> Result<(), IoError> {
+    /// Counts a request and says whether it fails.
+    pub(crate) fn next(&self, what: Failing) -> Result<(), IoError> {
         let mut done = self.done.get();
-        let count = counter(&mut done);
-        let fails = fault == Some(*count);
+        let count = done.of_mut(what);
+        let fault = Fault { what, after: *count };
         *count += 1;
         self.done.set(done);
-        if fails { Err(error) } else { Ok(()) }
+        if self.faults.contains(&fault) { Err(what.error()) } else { Ok(()) }
     }
 }

@@ -103,6 +103,9 @@ pub enum IoError {
     /// An injected fault.
     #[error("flush the cache: input/output error (injected)")]
     Flush,
+    /// An injected fault.
+    #[error("allocate memory: there is none left (injected)")]
+    Memory,
 }
 
 impl Geometry {

@@ -41,10 +41,13 @@ mod read_set;
 
 pub use clock::OpClock;
 pub use corruptor::{Corruption, Corruptor};
-pub use crash::{CrashMode, CrashState, CrashStates, Limits, Taken, TakenEntry, UnknownCrashMode, crash_states};
+pub use crash::{
+    CrashMode, CrashState, CrashStates, Interrupted, Limits, Taken, TakenEntry, UnknownCrashMode, crash_states,
+    interrupted,
+};
 pub use cut::{Cut, NotPending};
 pub use disk::Disk;
-pub use faults::{Faults, IoCounts};
+pub use faults::{Failing, Fault, Faults, IoCounts};
 pub use geometry::{BadBlockSize, Block, BlockSize, Geometry, IoError};
 pub use image::{Image, content_hash};
 pub use log::{DiskLog, Entry, EntryIndex, EntryKind, OpIndex, Position};

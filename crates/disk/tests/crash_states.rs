@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use brute_force::{Bytes, bytes_of, crash_images};
 use disk::{
     Block, BlockSize, CrashMode, CrashState, CrashStates, Cut, DiskLog, Entry, EntryIndex, EntryKind, Geometry, Image,
-    Limits, Position, Taken, TakenEntry, crash_states,
+    Interrupted, Limits, Position, Taken, TakenEntry, crash_states, interrupted,
 };
 use generated::{GEOMETRY, generated_logs};
 
@@ -289,4 +289,41 @@ fn crash_modes_have_names() {
     }
     let error = "sometimes".parse::<CrashMode>().unwrap_err();
     assert_eq!(error.to_string(), "use crash mode \"sometimes\": it is one of off, flushed, prefix, subsets, torn");
+}
+
+#[test]
+fn interrupted_writes_lie_between_prefix_and_torn() {
+    let mut met = 0;
+    for log in generated_logs(2500) {
+        for position in positions(&log) {
+            let torn = crash_images(&log, position, CrashMode::Torn);
+            let prefix = crash_images(&log, position, CrashMode::Prefix);
+            let [in_order, any] = [Interrupted::LeftToRight, Interrupted::AnyBlocks].map(|how| {
+                let (states, sampled) = interrupted(&log, position, how, Limits::default());
+                assert!(!sampled);
+                distinct(&states)
+            });
+            assert!(in_order.is_subset(&any) && any.is_subset(&torn));
+            met += any.difference(&prefix).count();
+        }
+    }
+    assert!(met > 1000, "only {met} states that keeping the order would not allow");
+}
+
+#[test]
+fn a_write_of_three_blocks_is_interrupted_in_two_or_six_ways() {
+    let mut log = DiskLog::new(Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 8 }), None);
+    for (block, data) in [(0, &b"aaaa"[..]), (1, b"bbbbccccdddd")] {
+        log.push(Entry { kind: EntryKind::Write { block: Block(block), data: data.into() }, op: None }).unwrap();
+    }
+    let texts = |how| {
+        let (states, _) = interrupted(&log, Position(2), how, Limits::default());
+        let text = |state: &CrashState| String::from_utf8_lossy(&bytes_of(&state.image)[..16]).replace('\0', ".");
+        states.iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(Interrupted::LeftToRight), ["aaaabbbb........", "aaaabbbbcccc...."]);
+    let any = texts(Interrupted::AnyBlocks);
+    assert_eq!(any.len(), 6);
+    assert!(any.iter().all(|text| text.starts_with("aaaa")), "what came before is there: {any:?}");
+    assert!(any.contains(&"aaaa....cccc....".to_owned()));
 }

@@ -2,8 +2,9 @@
 //! demand.
 
 use disk::{
-    Block, BlockSize, Corruption, Corruptor, CrashMode, Disk, DiskLog, Entry, EntryIndex, EntryKind, Faults, Geometry,
-    Image, IoCounts, IoError, Limits, OpClock, OpIndex, Position, Read, ReadSet, content_hash, crash_states,
+    Block, BlockSize, Corruption, Corruptor, CrashMode, Disk, DiskLog, Entry, EntryIndex, EntryKind, Failing, Fault,
+    Faults, Geometry, Image, IoCounts, IoError, Limits, OpClock, OpIndex, Position, Read, ReadSet, content_hash,
+    crash_states,
 };
 
 const BLOCKS: u32 = 16;
@@ -183,11 +184,15 @@ fn only_first_reads_of_initial_content_are_recorded() {
     assert_eq!(disk.take_reads(), None);
 }
 
+fn faults(chosen: &[(Failing, u64)]) -> Faults {
+    chosen.iter().map(|(what, after)| Fault { what: *what, after: *after }).collect()
+}
+
 #[test]
-fn the_chosen_read_write_and_flush_fail_once() {
+fn the_chosen_requests_fail_once() {
     let mut disk = new_disk();
     disk.block(Block(0));
-    disk.arm(Faults { read: Some(1), write: Some(2), flush: Some(0) });
+    disk.arm(faults(&[(Failing::Read, 1), (Failing::Write, 2), (Failing::Flush, 0), (Failing::Allocation, 1)]));
     let reads = [0; 3].map(|_| disk.read(Block(0), &mut [0; 4]));
     assert_eq!(reads, [Ok(()), Err(IoError::Read), Ok(())]);
 
@@ -197,8 +202,9 @@ fn the_chosen_read_write_and_flush_fail_once() {
     assert_eq!(disk.position(), Position(2), "and is not logged");
 
     assert_eq!([disk.flush(), disk.flush()], [Err(IoError::Flush), Ok(())]);
-    assert_eq!(disk.io_counts(), IoCounts { reads: 3, writes: 3, flushes: 2 });
-    assert_eq!(disk.disarm(), IoCounts { reads: 3, writes: 3, flushes: 2 });
+    assert_eq!([0; 3].map(|_| disk.allocate()), [Ok(()), Err(IoError::Memory), Ok(())]);
+    assert_eq!(disk.io_counts(), IoCounts { reads: 3, writes: 3, flushes: 2, allocations: 3 });
+    assert_eq!(disk.disarm(), IoCounts { reads: 3, writes: 3, flushes: 2, allocations: 3 });
     assert_eq!(disk.disarm(), IoCounts::default());
 }
 
@@ -206,7 +212,7 @@ fn the_chosen_read_write_and_flush_fail_once() {
 fn a_failed_flush_leaves_writes_pending() {
     let mut disk = new_disk();
     disk.write(Block(1), b"aaaa").unwrap();
-    disk.arm(Faults { flush: Some(0), ..Faults::default() });
+    disk.arm(faults(&[(Failing::Flush, 0)]));
     disk.flush().unwrap_err();
     assert_eq!(disk.log().pending().len(), 1);
 }

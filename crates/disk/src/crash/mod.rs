@@ -4,6 +4,7 @@
 //! `flushed` ⊂ `prefix` ⊂ `subsets` ⊂ `torn`. A mode's states are produced once each, the kindest first: a deviation
 //! is a region of the disk that differs from the nearest prefix, so the prefixes come before all else.
 
+mod partial;
 mod points;
 mod space;
 mod taken;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::{Cut, DiskLog, EntryIndex, Image, Position};
+pub use partial::{Interrupted, interrupted};
 use points::{Points, Wanted};
 use space::Space;
 pub use taken::{Taken, TakenEntry};
