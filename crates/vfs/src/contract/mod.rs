@@ -22,9 +22,10 @@
 //!   offset therefore allows a zero there, after an extension as well as before a truncation: file systems zero the
 //!   tail of a block before the smaller size is durable. [`Zeros::Forbidden`] takes this away.
 //! - **A write may be present in part**: each byte old or new, the size between old and new. Below `ordered` that goes
-//!   for every write after the floor, because write-back extends files piece by piece; from `ordered` on for the one
-//!   write next to the moment that was found, whether it was under way or had returned and was on its way to the disk.
-//!   Other ops that change sizes are whole.
+//!   for every write after the floor, because write-back extends files piece by piece; from `ordered` on only for a
+//!   write that was under way. Other ops that change sizes are whole.
+//! - **From `ordered` on, a pin needs its node.** Below, what is in a directory that is itself missing is not judged;
+//!   but the one moment that explains everything must be one at which whatever was pinned has a pinned value.
 //! - **`msync` and synchronous writes pin a range**: its bytes, and a size that reaches as far as the range did; what
 //!   lies beyond it was not asked for.
 //! - **`fdatasync` of a directory** pins the names in it: they are its data.

@@ -1,7 +1,7 @@
 //! The contracts `ordered` and `prefix`: one moment explains everything.
 //!
-//! A window is that moment with what may be present of the write next to it: the write that a crash interrupted, or
-//! whose way to the disk it interrupted, may be there in part. Ops under way on several threads form one window.
+//! A window is that moment with what may be present of the writes that the crash interrupted. Ops under way on several
+//! threads form one window.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ struct Window {
 pub(super) fn breach(report: &Report, floors: &Floors, found: &Tree, reading: &Reading) -> Option<Breach> {
     let compare = |window| Comparison { report, found, reading, window }.differences();
     let mut nearest: Option<Vec<Breach>> = None;
-    for window in windows(report.chain, floors.everything()) {
+    for window in windows(report.chain, floors) {
         let differences = compare(window);
         if differences.is_empty() {
             return None;
@@ -42,13 +42,13 @@ pub(super) fn breach(report: &Report, floors: &Floors, found: &Tree, reading: &R
     nearest.and_then(|differences| differences.into_iter().next())
 }
 
-fn windows(chain: &Chain, floor: usize) -> Vec<Window> {
-    let exact = (floor..=chain.end()).map(|at| Window { from: at, at, to: at });
-    let writes = (floor + 1..=chain.end()).filter(|&to| chain.written(to).is_some());
-    let in_part = writes.flat_map(|to| [to - 1, to].map(|at| Window { from: to - 1, at, to }));
-    let (from, to) = (chain.returned.max(floor), chain.end());
+/// The moments at which every pin holds, from the last at which everything was pinned.
+fn windows(chain: &Chain, floors: &Floors) -> Vec<Window> {
+    let moments = (floors.everything()..=chain.end()).filter(|at| floors.hold_at(chain, *at));
+    let exact = moments.map(|at| Window { from: at, at, to: at });
+    let (from, to) = (chain.returned, chain.end());
     let under_way = (from..=to).map(|at| Window { from, at, to });
-    exact.chain(in_part).chain(under_way.filter(|window| window.from < window.to)).collect()
+    exact.chain(under_way.filter(|window| window.from < window.to)).collect()
 }
 
 struct Comparison<'a> {

@@ -11,9 +11,11 @@ use std::{
 
 use super::{
     Contract,
+    chain::Chain,
     history::{Event, Record},
+    things::{self, Thing},
 };
-use crate::{NodeId, NodeKind, Op, OpenFlags, Tree, Value, WriteAt, WriteVia};
+use crate::{Node, NodeId, NodeKind, Op, OpenFlags, Tree, Value, WriteAt, WriteVia};
 
 /// A directory and a component.
 pub(super) type Name = (NodeId, Arc<str>);
@@ -169,6 +171,32 @@ impl Floors {
                 }
             }
         }
+    }
+
+    /// Whether every pin on a single name or node holds at a moment: what it pinned has a value then that it has at the
+    /// pin or later. A node that does not exist has no value.
+    pub fn hold_at(&self, chain: &Chain, at: usize) -> bool {
+        let holds = |thing: &Thing, floor: usize| {
+            let value = thing.value_in(chain.tree(at));
+            at >= floor || (floor..=chain.end()).any(|late| thing.value_in(chain.tree(late)) == value)
+        };
+        let states = |node: NodeId| (0..=chain.end()).filter_map(move |moment| Some(&**chain.tree(moment).node(node)?));
+        let in_directory = |(dir, floor): (&NodeId, &usize)| {
+            let names: BTreeSet<&Arc<str>> = states(*dir).filter_map(Node::entries).flat_map(BTreeMap::keys).collect();
+            names.into_iter().all(|name| holds(&Thing::Name(*dir, name.clone()), *floor))
+        };
+        let of_node = |(node, floor): (&NodeId, &usize)| {
+            things::attributes(*node, states(*node)).iter().all(|thing| holds(thing, *floor))
+        };
+        // What a pinned content is at that moment is judged with the content; here, that the file exists.
+        let of_content = |(node, pins): (&NodeId, &Vec<(Range<u64>, usize)>)| {
+            let exists = |moment: usize| chain.tree(moment).node(*node).is_some();
+            pins.iter().all(|(_, floor)| at >= *floor || exists(at) || (*floor..=chain.end()).any(|late| !exists(late)))
+        };
+        self.names.iter().all(|((dir, name), floor)| holds(&Thing::Name(*dir, name.clone()), *floor))
+            && self.directories.iter().all(in_directory)
+            && self.attributes.iter().all(of_node)
+            && self.ranges.iter().all(of_content)
     }
 
     /// The last moment at which everything was pinned.

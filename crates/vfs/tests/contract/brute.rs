@@ -256,10 +256,10 @@ impl Brute {
 
     fn moment_allows(&self, contract: Contract, found: &Tree) -> bool {
         let floors = self.floors(Contract::Fsynced);
-        // The moment, and the write before or after it that may be present in part.
+        // The moment, and the write under way before or after it that may be present in part.
         let moments = (floors.everything..self.trees.len()).flat_map(|moment| {
-            let before = (moment > floors.everything).then_some(moment);
-            let after = (moment + 1 < self.trees.len()).then_some(moment + 1);
+            let before = (moment > self.returned).then_some(moment);
+            let after = (moment >= self.returned && moment + 1 < self.trees.len()).then_some(moment + 1);
             [(moment, None), (moment, before), (moment, after)]
         });
         moments.into_iter().any(|(moment, in_part)| {
@@ -268,7 +268,12 @@ impl Brute {
             let pinned = |name: &Name| {
                 self.child_values(name, Self::name_floor(&floors, name)).contains(&names_of(tree).get(name).copied())
             };
-            self.names.iter().filter(|name| tree.node(name.0).is_some()).all(pinned)
+            let exists = |at: usize, node: &NodeId| self.trees[at].node(*node).is_some();
+            let there = |(node, floor): (&NodeId, &usize)| {
+                exists(moment, node) || moment >= *floor || (*floor..self.trees.len()).any(|late| !exists(late, node))
+            };
+            self.names.iter().all(pinned)
+                && floors.attributes.iter().chain(&floors.contents).all(there)
                 && reading.iter().all(|(node, state)| {
                     let then = tree.node(*node).unwrap();
                     ATTRIBUTES.iter().all(|which| attribute(then, *which) == attribute(state, *which))

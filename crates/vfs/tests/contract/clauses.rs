@@ -386,7 +386,7 @@ fn fsynced_directories() {
         Case {
             name: "fsync of a directory does not pin its own name",
             ops: r#"mkdir("/d"); create("/d/f"); fsync("/d")"#,
-            contract: Prefix,
+            contract: Atomic,
             allowed: &[""],
             ..CASE
         },

@@ -213,6 +213,14 @@ fn ordered() {
             refused: &[(r#"create("/g")"#, "one-moment")],
             ..CASE
         },
+        Case {
+            name: "no moment before what is pinned existed",
+            ops: r#"mkdir("/d"); create("/d/f"); fsync("/d"); create("/g")"#,
+            contract: Ordered,
+            allowed: &[r#"mkdir("/d"); create("/d/f")"#],
+            refused: &[("", "one-moment")],
+            ..CASE
+        },
     ]);
 }
 
@@ -251,12 +259,15 @@ fn prefix() {
             ..CASE
         },
         Case {
-            name: "a write that returned is there in part only if nothing after it is",
+            name: "a write that returned is there as a whole",
             base: r#"create("/f")"#,
             ops: r#"write("/f", offset=0, len=4, fill=1); create("/g")"#,
             contract: Ordered,
-            allowed: &[r#"create("/f"); write("/f", offset=0, len=3, fill=1)"#],
-            refused: &[(r#"create("/f"); write("/f", offset=0, len=3, fill=1); create("/g")"#, "one-moment")],
+            allowed: &[r#"create("/f")"#, r#"create("/f"); write("/f", offset=0, len=4, fill=1)"#],
+            refused: &[
+                (r#"create("/f"); write("/f", offset=0, len=3, fill=1)"#, "one-moment"),
+                (r#"create("/f"); write("/f", offset=0, len=3, fill=1); create("/g")"#, "one-moment"),
+            ],
             ..CASE
         },
     ]);
@@ -317,7 +328,7 @@ fn zeros_can_be_forbidden() {
         run(&mut reference, r#"create("/f")"#);
         let mut history = History::new(reference.tree()).zeros(zeros);
         history.push(run(&mut reference, r#"write("/f", offset=0, len=4, fill=1)"#).remove(0));
-        verdict(&history, &[], Prefix, &tree(r#"create("/f"); truncate("/f", size=4)"#))
+        verdict(&history, &[], Atomic, &tree(r#"create("/f"); truncate("/f", size=4)"#))
     };
     assert_eq!(judge(Zeros::Allowed), [""; 0]);
     assert_eq!(judge(Zeros::Forbidden), ["mountable no-foreign-data"]);
