@@ -20,7 +20,7 @@ use crate::{
     progress::Counters,
     system::{Property, Step, System},
     visited::Visited,
-    worker::{Finding, Findings},
+    worker::{Finding, Findings, Shared},
 };
 
 const MAGIC: &[u8; 16] = b"shakedown-find-2";
@@ -224,9 +224,7 @@ pub(crate) fn depth_bound(file: &Path, identity: &str) -> Result<u32, Checkpoint
 pub(crate) fn load<S: System>(
     file: &Path,
     identity: &str,
-    system: &S,
-    visited: &Visited,
-    counters: &Counters,
+    shared: &Shared<'_, S>,
     logs: &mut [LinkLog],
     findings: &mut Findings<S::Evidence>,
 ) -> Result<Vec<Waiting<S::State>>, CheckpointError> {
@@ -234,12 +232,13 @@ pub(crate) fn load<S: System>(
     let unusable = |what| CheckpointError::Unusable { file: file.to_owned(), what };
     let mut input = open(file, identity)?;
     let _bound_of_the_round = get_u32(&mut input).map_err(wrap)?;
-    for counter in counters.lasting() {
+    for counter in shared.counters.lasting() {
         counter.store(get(&mut input).map_err(wrap)?, Ordering::Relaxed);
     }
-    read_visited(&mut input, visited).map_err(wrap)?;
+    read_visited(&mut input, &shared.visited).map_err(wrap)?;
     let (links, placed) = read_links(&mut input, logs).map_err(wrap)?;
-    let state_of = states_of(system, &links).ok_or_else(|| unusable("the target no longer behaves as it did"))?;
+    let state_of =
+        states_of(shared.system, &links).ok_or_else(|| unusable("the target no longer behaves as it did"))?;
 
     let mut waiting = Vec::new();
     for _ in 0..get(&mut input).map_err(wrap)? {
@@ -252,7 +251,7 @@ pub(crate) fn load<S: System>(
         let saved = SavedFinding::read(&mut input).map_err(wrap)?;
         let state = state_of.get(saved.place).ok_or_else(|| unusable("it is damaged"))?;
         let (property, evidence) =
-            saved.evidence(system, state).ok_or_else(|| unusable("a violation no longer happens"))?;
+            saved.evidence(shared.system, state).ok_or_else(|| unusable("a violation no longer happens"))?;
         let finding = Finding {
             count: saved.count,
             depth: saved.depth,

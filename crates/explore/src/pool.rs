@@ -27,9 +27,9 @@ struct Shared<S> {
 }
 
 impl<S> Pool<S> {
-    pub fn new(workers: usize, work: Vec<Waiting<S>>) -> Self {
+    pub fn new(workers: usize) -> Self {
         Self {
-            shared: Mutex::new(Shared { batches: vec![work], waiting: 0, finished: false }),
+            shared: Mutex::new(Shared { batches: Vec::new(), waiting: 0, finished: false }),
             changed: Condvar::new(),
             workers,
             hungry: AtomicUsize::new(0),

@@ -17,7 +17,7 @@ use crate::{
     budget::{Budget, Limit},
     checkpoint::{self, CheckpointError},
     frontier::{Frontier, Waiting},
-    links::{Link, LinkId, LinkLog, Links},
+    links::{LinkId, LinkLog, Links},
     pool::Pool,
     progress::{Counters, Progress},
     report::{MemoryUse, Move, PanicReport, Replayer, Report, Violation},
@@ -71,6 +71,9 @@ pub enum SearchError {
     /// Random walks never end by themselves.
     #[error("walk at random without a budget of states or time")]
     WalkWithoutBudget,
+    /// There is nothing to start from.
+    #[error("search: the system has no initial state")]
+    NoInitialState,
     /// Walks hold nothing that could be resumed.
     #[error("resume random walks: start a new one with another seed")]
     WalkResumed,
@@ -236,24 +239,30 @@ impl<'a, S: System> Search<'a, S> {
     fn run_once(&mut self, started: Instant, identity: &str) -> Result<Report<S::Action, S::Evidence>, SearchError> {
         let visited = Visited::new(self.visited, self.budget.depth.is_some(), self.seed);
         let mut logs: Vec<LinkLog> = (0..self.threads).map(|number| LinkLog::new(number, self.threads)).collect();
-        let counters = Counters::default();
         let mut findings = Findings::new();
-        let work = match &self.resume {
-            None => self.initial(&visited, &counters, &mut logs[0]),
-            Some(file) => checkpoint::load(file, identity, self.system, &visited, &counters, &mut logs, &mut findings)?,
-        };
         let shared = Shared {
             system: self.system,
             symmetry: self.symmetry,
             until_violation: self.until_violation,
             budget: self.budget,
             seed: self.seed,
-            pool: Pool::new(self.threads, work),
+            pool: Pool::new(self.threads),
             visited,
-            counters,
+            counters: Counters::default(),
             limits: Mutex::default(),
             panic: Mutex::default(),
         };
+        if shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
+            return Err(SearchError::NoInitialState);
+        }
+        let work = match &self.resume {
+            None if self.order == Order::RandomWalk => Vec::new(),
+            None => shared.start(&mut logs[0]),
+            Some(file) => checkpoint::load(file, identity, &shared, &mut logs, &mut findings)?,
+        };
+        if !work.is_empty() {
+            shared.pool.give(work);
+        }
         let (workers, peak) = self.work(&shared, logs, started);
         let elapsed = started.elapsed();
         self.finish(shared, workers, findings, peak, elapsed, identity)
@@ -270,29 +279,6 @@ impl<'a, S: System> Search<'a, S> {
             self.budget.depth,
             matches!(self.order, Order::IterativeDeepening(_))
         )
-    }
-
-    fn initial(&self, visited: &Visited, counters: &Counters, links: &mut LinkLog) -> Vec<Waiting<S::State>> {
-        let mut work = Vec::new();
-        let mut bytes = Vec::new();
-        if self.order == Order::RandomWalk {
-            return work;
-        }
-        for (number, state) in (0u32..).zip(self.system.initial()) {
-            bytes.clear();
-            if self.symmetry {
-                self.system.canonical(&state, &mut bytes);
-            } else {
-                self.system.encode(&state, &mut bytes);
-            }
-            if visited.insert(visited.hash(&bytes), &bytes, 0, &Visited::pin()) == crate::visited::Arrival::New {
-                counters.states.fetch_add(1, Ordering::Relaxed);
-                counters.at_depth_bound.fetch_add(u64::from(self.budget.depth == Some(0)), Ordering::Relaxed);
-                let link = links.push(Link { parent: LinkId::NONE, action: number, outcome: 0 });
-                work.push(Waiting { state, link, depth: 0 });
-            }
-        }
-        work
     }
 
     /// Runs the workers to their end while this thread looks after the clock, and returns them with the most memory
@@ -377,6 +363,9 @@ impl<'a, S: System> Search<'a, S> {
             checkpoint::save(file, &head, &visited, &links, &waiting, &best)?;
         }
         let panic = panic.map(|at| {
+            if at.link == LinkId::NONE {
+                return PanicReport { message: at.message, trace: Vec::new(), initial: 0 };
+            }
             let (initial, mut trace, state) = replayer.replay(at.link);
             trace.extend(at.action.map(|action| Move { action: replayer.action(&state, action), outcome: None }));
             PanicReport { message: at.message, trace, initial }

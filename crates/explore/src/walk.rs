@@ -31,10 +31,7 @@ pub(crate) struct Walker<'a, S: System> {
 impl<S: System> Walker<'_, S> {
     /// Walks until the budget is used up.
     pub fn run(&mut self) {
-        let initial = self.shared.system.initial();
-        if initial.is_empty() {
-            return;
-        }
+        let initial = self.shared.guarded(LinkId::NONE, || self.shared.system.initial()).unwrap_or_default();
         while !self.shared.pool.stopped() {
             let walk = self.shared.counters.walks.fetch_add(1, Ordering::Relaxed);
             let mut random = Pcg64Mcg::seed_from_u64(self.shared.seed ^ walk.wrapping_mul(0x9e37_79b9_7f4a_7c15));

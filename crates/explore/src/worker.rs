@@ -20,10 +20,8 @@ use crate::{
     visited::{Arrival, Visited},
 };
 
-/// A worker adds its counts to the shared ones after this many expansions.
+/// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions.
 const EXPANSIONS_PER_COUNT: u32 = 64;
-/// It looks at the memory in use after this many counts.
-const COUNTS_PER_MEMORY_CHECK: u32 = 16;
 
 /// What all workers of a search share.
 pub(crate) struct Shared<'a, S: System> {
@@ -68,6 +66,32 @@ impl<S: System> Shared<'_, S> {
         panic.get_or_insert(PanicAt { message, link, action });
         drop(panic);
         self.stop(Limit::Panic);
+    }
+
+    /// Does what calls the system outside of any action; `None` if the system panicked, which ends the search.
+    pub fn guarded<R>(&self, link: LinkId, work: impl FnOnce() -> R) -> Option<R> {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        done.inspect_err(|payload| self.report_panic(payload.as_ref(), link, None)).ok()
+    }
+
+    /// The initial states as work.
+    pub fn start(&self, links: &mut LinkLog) -> Vec<Waiting<S::State>> {
+        let mut work = Vec::new();
+        let mut bytes = Vec::new();
+        let initial = self.guarded(LinkId::NONE, || self.system.initial()).unwrap_or_default();
+        for (number, state) in (0u32..).zip(initial) {
+            let link = links.push(Link { parent: LinkId::NONE, action: number, outcome: 0 });
+            bytes.clear();
+            if self.guarded(link, || self.key(&state, &mut bytes)).is_none() {
+                break;
+            }
+            if self.visited.insert(self.visited.hash(&bytes), &bytes, 0, &Visited::pin()) == Arrival::New {
+                self.counters.states.fetch_add(1, Ordering::Relaxed);
+                self.counters.at_depth_bound.fetch_add(u64::from(self.budget.depth == Some(0)), Ordering::Relaxed);
+                work.push(Waiting { state, link, depth: 0 });
+            }
+        }
+        work
     }
 
     /// The bytes under which a state is remembered.
@@ -147,7 +171,6 @@ pub(crate) struct Worker<'a, S: System> {
 #[derive(Default)]
 struct Tally {
     expansions: u32,
-    counts: u32,
     states: u64,
     revisited: u64,
     violations: u64,
@@ -197,6 +220,7 @@ impl<'a, S: System> Worker<'a, S> {
                 }
             }
             self.add_to_shared_counts(0);
+            self.check_memory(0);
         }
     }
 
@@ -315,11 +339,7 @@ impl<'a, S: System> Worker<'a, S> {
         if self.links.full() {
             self.shared.stop(Limit::Memory(self.links.bytes()));
         }
-        self.tally.counts += 1;
-        if self.tally.counts >= COUNTS_PER_MEMORY_CHECK {
-            self.tally.counts = 0;
-            self.check_memory(waiting_each);
-        }
+        self.check_memory(waiting_each);
     }
 
     fn add_to_shared_counts(&mut self, waiting_each: u64) {

@@ -61,7 +61,7 @@ pub struct Check {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// End after so much: 60s, 10m, 1e6states, 4GiB; several with commas, each kind once
-    #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',', allow_hyphen_values = true)]
     pub budget: Vec<Bound>,
     /// End at the first violation
     #[arg(long)]
@@ -97,7 +97,7 @@ const FIXED_BY_THE_RUN: [&str; 12] = [
 #[derive(Debug, Args)]
 pub struct Plan {
     /// Do not look beyond so many actions from the start
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub depth: Option<u32>,
     /// What a power cut may leave of the writes in the disk's cache [default: prefix]
     #[arg(long, value_name = "MODE", value_parser = crash_modes())]

@@ -21,18 +21,31 @@ impl std::fmt::Display for Bound {
             Self::States(states) => write!(f, "{states}states"),
             Self::Time(time) if time.subsec_nanos() == 0 => write!(f, "{}s", time.as_secs()),
             Self::Time(time) => write!(f, "{}ms", time.as_millis()),
-            Self::Memory(bytes) => write!(f, "{}MiB", *bytes as f64 / 1_048_576.0),
+            Self::Memory(bytes) => {
+                let (size, unit) = BINARY.into_iter().find(|(size, _)| bytes.is_multiple_of(*size)).unwrap_or((1, "B"));
+                write!(f, "{}{unit}", bytes / size)
+            }
         }
     }
 }
 
 const SECONDS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 const STATES: [(&str, f64); 2] = [("states", 1.0), ("state", 1.0)];
-const BYTES: [(&str, f64); 6] =
-    [("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9)];
+const BYTES: [(&str, f64); 7] = [
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+];
+/// What memory is written in: the largest unit that leaves no remainder.
+const BINARY: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
 /// Counts up to here are exact as floating-point numbers.
 const COUNT_MAX: f64 = 9_007_199_254_740_992.0;
+const SECONDS_MIN: f64 = 1e-3;
 /// A century: longer is a slip of the pen.
 const SECONDS_MAX: f64 = 3.2e9;
 
@@ -47,11 +60,17 @@ impl std::str::FromStr for Bound {
         let factor = |units: &[(&str, f64)]| units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
         if let Some(factor) = factor(&SECONDS) {
             let seconds = number * factor;
-            let in_range = seconds > 0.0 && seconds <= SECONDS_MAX;
-            return in_range.then(|| Self::Time(Duration::from_secs_f64(seconds))).ok_or_else(nonsense);
+            let in_range = (SECONDS_MIN..=SECONDS_MAX).contains(&seconds);
+            let refused = || "a time is at least 1ms and at most a century".to_owned();
+            // Whole milliseconds, so that the time is written as it was understood.
+            let time = || Self::Time(Duration::from_millis(Duration::from_secs_f64(seconds).as_millis() as u64));
+            return in_range.then(time).ok_or_else(refused);
         }
         if let Some(factor) = factor(&STATES) {
-            return whole(number * factor).map(Self::States).ok_or_else(|| "states are counted from 1".to_owned());
+            return whole(number * factor).map(Self::States).ok_or_else(|| {
+                let most = COUNT_MAX;
+                format!("states are a whole number from 1 to {most}")
+            });
         }
         if let Some(factor) = factor(&BYTES) {
             return whole((number * factor).round()).map(Self::Memory).ok_or_else(nonsense);
@@ -107,10 +126,30 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let cases =
-            ["", "5", "s", "-5s", "0s", "1e300h", "nans", "infs", "1.5states", "0states", "1e30states", "4gallons"];
+        let cases = [
+            "",
+            "5",
+            "s",
+            "-5s",
+            "0s",
+            "1e-9s",
+            "1e300h",
+            "nans",
+            "infs",
+            "1.5states",
+            "0states",
+            "1e30states",
+            "4gallons",
+        ];
         for text in cases {
             assert!(text.parse::<Bound>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_written_as_they_are_read() {
+        for text in ["60s", "1500ms", "7states", "1KiB", "1536B", "4GiB", "3MiB"] {
+            assert_eq!(text.parse::<Bound>().map(|bound| bound.to_string()), Ok(text.to_owned()));
         }
     }
 

@@ -2,15 +2,17 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use anyhow::Context as _;
+
 /// Prints to standard output. A reader that has seen enough and left is no error.
 ///
 /// # Errors
 /// The text cannot be written for any other reason.
-pub fn print(text: &str) -> io::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        result => result.context("print the result"),
     }
 }
 

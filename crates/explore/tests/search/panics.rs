@@ -2,13 +2,14 @@
 
 use std::sync::Once;
 
-use explore::{Budget, Limit, Order, PanicReport, Report, Search, Step, System};
+use explore::{Budget, Limit, Order, PanicReport, Report, Search, SearchError, Step, System};
 
 use crate::systems::{EXHAUSTIVE, follow, states};
 
 /// Where the system panics when it meets a number of at least `from`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Panics {
+    Starting,
     Applying,
     Listing,
     Looking,
@@ -35,6 +36,7 @@ impl System for Fragile {
     type Evidence = ();
 
     fn initial(&self) -> Vec<u64> {
+        self.touch(Panics::Starting, 1);
         vec![1, 2]
     }
 
@@ -156,4 +158,39 @@ fn a_search_that_panicked_leaves_no_checkpoint_that_skips_the_panic() {
     let fragile = Fragile { panics: Panics::Looking, from: 50 };
     panic_of(Search::new(&fragile).checkpoint(&file, "fragile").run().unwrap());
     assert!(!file.exists());
+}
+
+#[test]
+fn a_panic_before_the_first_action_is_reported() {
+    quietly();
+    for order in EXHAUSTIVE.into_iter().chain([Order::RandomWalk]) {
+        let run = |panics, from| {
+            let fragile = Fragile { panics, from };
+            panic_of(Search::new(&fragile).order(order).threads(2).budget(states(100)).run().unwrap())
+        };
+        let making = run(Panics::Starting, 0);
+        assert_eq!((making.message.as_str(), making.trace.len()), ("on purpose: 1", 0), "{order:?}");
+        let encoding = run(Panics::Encoding, 1);
+        assert!(encoding.trace.is_empty() && encoding.message.starts_with("on purpose: "), "{order:?}: {encoding:?}");
+    }
+}
+
+#[test]
+fn a_system_without_initial_states_is_refused() {
+    struct Nothing;
+    impl System for Nothing {
+        type State = u8;
+        type Action = u8;
+        type Evidence = ();
+        fn initial(&self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn actions(&self, _: &u8, _: &mut Vec<u8>) {}
+        fn apply(&self, _: &u8, _: &u8, _: &mut Step<'_, Self>) {}
+        fn encode(&self, _: &u8, _: &mut Vec<u8>) {}
+    }
+    for order in EXHAUSTIVE.into_iter().chain([Order::RandomWalk]) {
+        let refused = Search::new(&Nothing).order(order).budget(states(100)).run();
+        assert!(matches!(refused, Err(SearchError::NoInitialState)), "{order:?}");
+    }
 }
