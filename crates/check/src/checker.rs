@@ -5,25 +5,18 @@
 //! outcomes of an action are the state after it and, if the search goes on after crashes, every state that recovery
 //! makes of a power cut on the way.
 
-use explore::{Property, Severity, Step, System};
-use smallvec::SmallVec;
-use vfs::{Op, Outcome, Path, tree::Aspect};
+use explore::{Property, Step, System};
+use vfs::{Op, Outcome};
 
 use crate::{
     counts::{Counts, Work},
-    crash::{CONTENTS, Which},
-    legal::{self, Agreement},
+    crash::Which,
+    crash_point::CrashPoint,
     options::CheckOptions,
-    recovery::{RECOVERY_FAILS, Recoverer},
+    recovery::{Again, RECOVERY_FAILS, Recoverer},
     state::State,
-    target::{Finding, Target, Task},
-    trace::CrashPoint,
+    target::{Finding, Target},
 };
-
-/// An op returned something else than the reference.
-const OUTCOME: Property = Property::critical("outcome");
-/// After an op, the tree is not that of the reference.
-const TREE: Property = Property::critical("tree");
 
 /// What can happen to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +83,17 @@ pub struct Checker<'a, T: Target> {
 impl<'a, T: Target> Checker<'a, T> {
     /// A checker that has done nothing yet.
     pub fn new(target: &'a T, options: CheckOptions) -> Self {
-        Self { target, options, recoverer: Recoverer::new(), counts: Counts::new() }
+        Self::with(target, options, Again::Sampled)
+    }
+
+    /// A checker that runs every recovery twice: one that is not deterministic shows on its own, whatever was recovered
+    /// before.
+    pub(crate) fn twice(target: &'a T, options: CheckOptions) -> Self {
+        Self::with(target, options, Again::Each)
+    }
+
+    fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
+        Self { target, options, recoverer: Recoverer::new(options.probe, again), counts: Counts::new() }
     }
 
     /// How much has been done.
@@ -115,12 +118,7 @@ impl<'a, T: Target> Checker<'a, T> {
     pub(crate) fn make(&self, state: &State<T>, action: &Action, visit: &mut dyn FnMut(Transition<T>)) {
         let mut next = state.clone();
         let task = match action {
-            Action::Run { op, choice } | Action::Begin { op, choice } => {
-                let index = disk::OpIndex(next.ops);
-                next.ops += 1;
-                next.tasks.push(Task { op: op.clone(), index, choice: *choice, pc: 0, registers: [0; 12] });
-                next.tasks.len() - 1
-            }
+            Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
         let start = next.disk.position();
@@ -152,10 +150,7 @@ impl<'a, T: Target> Checker<'a, T> {
         visit: &mut dyn FnMut(Transition<T>),
     ) -> Advance {
         let before = next.disk.position();
-        let under_way = &mut next.tasks[task];
-        next.disk.set_op(Some(under_way.index));
-        let outcome = self.target.step(&mut next.mounted, &mut next.disk, under_way);
-        next.disk.set_op(None);
+        let outcome = next.step(self.target, task);
         let after = next.disk.position();
         // The last request of an op completes when the op returns; every earlier one while it is under way.
         let under_way_to = after.0 - usize::from(outcome.is_some() && after > before);
@@ -165,7 +160,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let Some(outcome) = outcome else { return Advance::UnderWay };
         self.counts.op();
         let done = next.tasks.remove(task);
-        let wrong = self.finish(next, &done, &outcome);
+        let wrong = next.finish(self.target, &done, &outcome);
         let which = self.judged_on_return();
         if wrong.is_empty() && (after > before || which == Which::All) {
             self.cut_power(next, start, after, which, visit);
@@ -173,65 +168,8 @@ impl<'a, T: Target> Checker<'a, T> {
         for Finding { property, detail } in &wrong {
             visit(Transition::Violation { property: *property, detail: &|| detail.clone(), crash: None });
         }
-        let broken = wrong.iter().any(|finding| finding.property.severity == Severity::Critical);
+        let broken = wrong.iter().any(Finding::is_critical);
         if broken { Advance::Broken(outcome) } else { Advance::Returned(outcome) }
-    }
-
-    /// Lets the reference do the op too, and compares.
-    fn finish(&self, next: &mut State<T>, done: &Task, outcome: &Outcome) -> Vec<Finding> {
-        let mut reference = next.reference.clone();
-        let expected = reference.apply(&done.op);
-        match legal::compare(outcome, &expected) {
-            Agreement::Same => next.reference = reference,
-            Agreement::Refused => {}
-            Agreement::Differ => {
-                let say = |outcome: &Outcome| match outcome {
-                    Ok(_) => "succeeded".to_owned(),
-                    Err(errno) => format!("failed with {errno}"),
-                };
-                let detail = match (outcome, &expected) {
-                    (Ok(found), Ok(expected)) => format!("{} returned {found:?}, expected {expected:?}", done.op),
-                    _ => format!("{} {}, expected that it {}", done.op, say(outcome), say(&expected)),
-                };
-                return vec![Finding { property: OUTCOME, detail }];
-            }
-        }
-        // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
-        if outcome.is_ok() {
-            next.returned(&done.op, done.index, outcome);
-        }
-        let mut wrong = self.compare_trees(next);
-        if next.tasks.is_empty() {
-            wrong.extend(self.target.invariants(&next.mounted, &next.disk));
-        }
-        wrong
-    }
-
-    /// Compares what a user sees with the reference, leaving out what ops under way are changing.
-    fn compare_trees(&self, state: &State<T>) -> Vec<Finding> {
-        let expected = state.reference.tree();
-        let found = match self.target.observe(&state.mounted, &state.disk) {
-            Ok(found) => found,
-            Err(errno) => return vec![Finding { property: TREE, detail: format!("cannot be read: {errno}") }],
-        };
-        if found.same_as(&expected) {
-            return Vec::new();
-        }
-        let changing: SmallVec<[&Path; 4]> = state.tasks.iter().flat_map(|task| task.op.paths()).collect();
-        let differences = vfs::tree::diff(&found, &expected).0;
-        let unexplained = differences.iter().filter(|difference| !touches(&changing, &difference.path));
-        unexplained
-            .map(|difference| {
-                let property = if difference.aspect == Aspect::Contents { CONTENTS } else { TREE };
-                Finding { property, detail: difference.to_string() }
-            })
-            .collect()
-    }
-
-    /// Whether an op may begin: it must touch nothing that an op under way has locked.
-    pub(crate) fn may_begin(state: &State<T>, op: &Op) -> bool {
-        let locked: SmallVec<[&Path; 4]> = state.tasks.iter().flat_map(|task| task.op.paths()).collect();
-        !op.paths().iter().any(|path| touches(&locked, path))
     }
 
     /// The ops that may begin, each in every way.
@@ -239,7 +177,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let mut ops = Vec::new();
         state.with_view(self.options.remembered(self.target.cache()), |view| {
             self.target.workload(view, &mut ops);
-            for op in ops.into_iter().filter(|op| Self::may_begin(state, op)) {
+            for op in ops.into_iter().filter(|op| state.may_begin(op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));
             }
         });
@@ -251,12 +189,6 @@ enum Advance {
     UnderWay,
     Returned(Outcome),
     Broken(Outcome),
-}
-
-/// Whether a path is one of these or lies below one.
-fn touches(paths: &[&Path], path: &Path) -> bool {
-    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    paths.iter().any(|locked| path.as_str().strip_prefix(locked.as_str()).is_some_and(below))
 }
 
 impl<T: Target> System for Checker<'_, T> {

@@ -6,10 +6,10 @@ use vfs::contract::{Clause, Contract, Zeros};
 
 use crate::{
     checker::{Checker, Transition},
+    crash_point::CrashPoint,
     recovery::Recovered,
     state::State,
-    target::Target,
-    trace::CrashPoint,
+    target::{Finding, Target},
 };
 
 /// What is said of contents by a target that promises that every byte was written.
@@ -45,20 +45,25 @@ impl<T: Target> Checker<'_, T> {
         let crash = state.history.crash(state.history.len(), &under_way);
         for crashed in states {
             self.counts.crash_image(crashed.image.hash());
-            let point = || CrashPoint { entries: position.0 - start.0, taken: crashed.taken.clone() };
+            let point = || CrashPoint::new(state.disk.log(), start, position, &crashed.taken);
             let recovered = self.recoverer.recover(self.target, &crashed.image);
-            let mut broken = false;
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
-                broken |= property.severity == explore::Severity::Critical;
                 visit(Transition::Violation { property, detail, crash: Some(&point) });
             };
             for finding in &recovered.findings {
                 report(finding.property, &|| finding.detail.clone());
             }
+            let mut broken = recovered.findings.iter().any(Finding::is_critical);
             if let Some((_, tree)) = &recovered.file_system {
                 for breach in crash.judge(self.options.contract, tree) {
+                    broken = true;
                     report(self.property(breach.clause), &|| breach.to_string());
                 }
+            }
+            // What comes of damage is not another finding.
+            if !broken && let Some(finding) = &recovered.unusable {
+                broken = true;
+                report(finding.property, &|| finding.detail.clone());
             }
             if self.options.continue_after_crash && !broken {
                 self.go_on(state, &crashed, &recovered, &point, visit);

@@ -6,11 +6,14 @@
 //! that can be replayed, minimised, told as a story and exported as a script.
 
 mod checker;
+mod compare;
 mod counts;
 mod crash;
+mod crash_point;
 mod legal;
 mod minimise;
 mod options;
+mod probe;
 mod recovery;
 mod replay;
 mod run;
@@ -22,6 +25,7 @@ mod trace;
 
 pub use checker::{Action, Checker, Evidence};
 pub use counts::Work;
+pub use crash_point::{CrashPoint, TakenRequest};
 pub use minimise::minimise;
 pub use options::CheckOptions;
 pub use replay::{Fate, ReplayError, Replayed, Request, Shown, replay};
@@ -30,4 +34,4 @@ pub use script::{ScriptKind, UnknownScriptKind, script};
 pub use state::State;
 pub use story::Story;
 pub use target::{Finding, Promise, Target, Task, View};
-pub use trace::{CrashPoint, Move, OpMove, Trace, TraceError, VERSION};
+pub use trace::{Move, OpMove, Trace, TraceError, VERSION};

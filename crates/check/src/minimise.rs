@@ -17,7 +17,7 @@ use crate::{
 /// # Errors
 /// The trace itself does not lead to its violation.
 pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayError> {
-    let checker = Checker::new(target, trace.options);
+    let checker = Checker::twice(target, trace.options);
     let last = trace.schedule.len();
     let mut best = execute(&checker, trace)?
         .ok_or(ReplayError::NoSuchMove { number: last, what: "it no longer violates the property" })?;
@@ -51,11 +51,12 @@ fn weight(op: &Op) -> u64 {
     }
 }
 
-/// Runs a candidate; the result has the power cut that was found for its last move. `None`: it does not lead to the
-/// violation.
+/// Runs a candidate; the result has the power cut that was found for its last move, and the others as they are named
+/// now. `None`: it does not lead to the violation.
 fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Option<Trace>, ReplayError> {
     let mut player = Player::new(checker)?;
-    let Some((last, earlier)) = candidate.schedule.split_last() else { return Ok(None) };
+    let mut trace = candidate.clone();
+    let Some((last, earlier)) = trace.schedule.split_last_mut() else { return Ok(None) };
     for a_move in earlier {
         let begins = matches!(a_move, Move::Begin(_) | Move::Run(_));
         let op = a_move.op().map(|a_move| &candidate.ops[a_move.op]);
@@ -63,20 +64,19 @@ fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Opt
             return Ok(None);
         }
         let Ok(made) = player.try_move(a_move, &candidate.ops) else { return Ok(None) };
-        if player.go_on(a_move, made).is_err() {
-            return Ok(None);
+        let Ok(crash) = player.go_on(a_move, made) else { return Ok(None) };
+        if let Some(op) = a_move.op_mut() {
+            op.crash = crash;
         }
     }
     let Ok(made) = player.try_move(last, &candidate.ops) else { return Ok(None) };
     // Crash states come kindest first, so the first is the easiest to understand.
     let found = made.violations.into_iter().find(|(property, ..)| property.name == candidate.property);
-    Ok(found.map(|(_, detail, crash)| {
-        let mut trace = Trace { detail, ..candidate.clone() };
-        if let Some(op) = trace.schedule.last_mut().and_then(Move::op_mut) {
-            op.crash = crash;
-        }
-        trace
-    }))
+    let Some((_, detail, crash)) = found else { return Ok(None) };
+    if let Some(op) = last.op_mut() {
+        op.crash = crash;
+    }
+    Ok(Some(Trace { detail, ..trace }))
 }
 
 /// The candidate if it still violates the property.
@@ -108,6 +108,7 @@ fn remove_ops(trace: &Trace, gone: std::ops::Range<usize>) -> Trace {
         Some(op) if gone.contains(&op.op) => false,
         Some(op) => {
             op.op -= if op.op >= gone.end { gone.len() } else { 0 };
+            op.crash.iter_mut().for_each(|crash| crash.forget_ops(&gone));
             true
         }
         None => true,

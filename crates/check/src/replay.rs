@@ -1,15 +1,16 @@
 //! Executes a trace again, move by move, and keeps what there is to see.
 
-use disk::{Cut, DiskLog, EntryIndex, EntryKind, Position, TakenEntry};
+use disk::{Cut, DiskLog, EntryIndex, EntryKind, Image, Position, TakenEntry};
 use explore::Property;
 use vfs::{Op, Outcome, Tree};
 
 use crate::{
     checker::{Action, Checker, Transition},
+    crash_point::CrashPoint,
     options::CheckOptions,
     state::State,
     target::Target,
-    trace::{CrashPoint, Move, OpMove, Trace},
+    trace::{Move, OpMove, Trace},
 };
 
 /// A trace that does not lead where it says.
@@ -101,6 +102,32 @@ pub(crate) struct Made<T: Target> {
     pub after: Vec<(State<T>, Option<CrashPoint>)>,
 }
 
+impl<T: Target> Made<T> {
+    /// Which of these is the wanted power cut, or at least leaves the same on the medium at the same moment: requests
+    /// that others have overwritten are no difference, and there are more or fewer of them in a shorter trace.
+    fn find_cut<'c>(
+        &self,
+        cuts: &(impl Iterator<Item = Option<&'c CrashPoint>> + Clone),
+        wanted: Option<&CrashPoint>,
+    ) -> Option<usize> {
+        cuts.clone().position(|cut| cut == wanted).or_else(|| {
+            let wanted = wanted?;
+            let image = self.crash_image(wanted)?;
+            let leaves_the_same = |cut: &CrashPoint| {
+                cut.entries == wanted.entries && self.crash_image(cut).is_some_and(|other| other == image)
+            };
+            cuts.clone().position(|cut| cut.is_some_and(leaves_the_same))
+        })
+    }
+
+    /// What a power cut in this move leaves on the medium.
+    fn crash_image(&self, crash: &CrashPoint) -> Option<Image> {
+        let (log, from, to) = self.log.as_ref()?;
+        let taken = crash.taken_in(log, *from).filter(|_| crash.entries <= to.0 - from.0)?;
+        log.cut(Position(from.0 + crash.entries)).image_with(&taken).ok()
+    }
+}
+
 impl<'a, T: Target> Player<'a, T> {
     pub fn new(checker: &'a Checker<'a, T>) -> Result<Self, ReplayError> {
         let state = checker.start().map_err(|finding| ReplayError::Start(finding.detail))?;
@@ -132,11 +159,12 @@ impl<'a, T: Target> Player<'a, T> {
         Ok(made)
     }
 
-    /// Goes on to the outcome that the move names.
-    pub fn go_on(&mut self, a_move: &Move, made: Made<T>) -> Result<(), &'static str> {
+    /// Goes on to the outcome that the move names; its power cut, as the pipeline names it.
+    pub fn go_on(&mut self, a_move: &Move, mut made: Made<T>) -> Result<Option<CrashPoint>, &'static str> {
         let wanted = a_move.op().ok_or("this target has ops, not actions")?;
-        let found = made.after.into_iter().find(|(_, crash)| *crash == wanted.crash);
-        let (state, crash) = found.ok_or("the target no longer gets there")?;
+        let cuts = made.after.iter().map(|(_, crash)| crash.as_ref());
+        let found = made.find_cut(&cuts, wanted.crash.as_ref()).ok_or("the target no longer gets there")?;
+        let (state, crash) = made.after.swap_remove(found);
         let op = wanted.op;
         if crash.is_some() {
             self.under_way.clear();
@@ -146,7 +174,7 @@ impl<'a, T: Target> Player<'a, T> {
             self.under_way.retain(|under_way| *under_way != op);
         }
         self.state = state;
-        Ok(())
+        Ok(crash)
     }
 
     /// The ops under way, by their place in the trace.
@@ -156,7 +184,7 @@ impl<'a, T: Target> Player<'a, T> {
 
     /// Whether the target could be asked this now: with several tasks, an op must not touch what another one holds.
     pub fn may_begin(&self, op: &Op) -> bool {
-        self.state.tasks.len() < self.checker.target.tasks() && Checker::may_begin(&self.state, op)
+        self.state.tasks.len() < self.checker.target.tasks() && self.state.may_begin(op)
     }
 }
 
@@ -165,7 +193,7 @@ impl<'a, T: Target> Player<'a, T> {
 /// # Errors
 /// A move of the trace cannot be made: the trace belongs to another target, or to another version of it.
 pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayError> {
-    let checker = Checker::new(target, trace.options);
+    let checker = Checker::twice(target, trace.options);
     let mut player = Player::new(&checker)?;
     let mut shown = Vec::new();
     let mut violation = None;
@@ -179,10 +207,9 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         }
         shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
         if number == trace.schedule.len() {
-            let same = |(property, _, crash): &&(Property, String, Option<CrashPoint>)| {
-                property.name == trace.property && *crash == wanted
-            };
-            violation = made.violations.iter().find(same).map(|(property, detail, _)| (*property, detail.clone()));
+            let same: Vec<_> = made.violations.iter().filter(|(found, ..)| found.name == trace.property).collect();
+            let found = made.find_cut(&same.iter().map(|(.., crash)| crash.as_ref()), wanted.as_ref());
+            violation = found.map(|found| (same[found].0, same[found].1.clone()));
         } else {
             player.go_on(a_move, made).map_err(wrong)?;
         }
@@ -218,8 +245,7 @@ fn show<T: Target>(
         shown.tree = match crash {
             None => made.after.iter().find(|(_, crash)| crash.is_none()).map(|(state, _)| state.reference.tree()),
             Some(crash) => {
-                let cut = log.cut(Position(from.0 + crash.entries));
-                recover(target, options, &cut, crash, &mut shown.recovery)
+                made.crash_image(crash).and_then(|image| recover(target, options, &image, &mut shown.recovery))
             }
         };
     }
@@ -227,16 +253,10 @@ fn show<T: Target>(
 }
 
 /// What recovery makes of a crash state, and what it says.
-fn recover<T: Target>(
-    target: &T,
-    options: &CheckOptions,
-    cut: &Cut,
-    crash: &CrashPoint,
-    says: &mut Vec<String>,
-) -> Option<Tree> {
-    let image = cut.image_with(&crash.taken).ok()?;
-    let recovered = Checker::new(target, *options).recoverer.recover(target, &image);
-    says.extend(recovered.findings.iter().map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
+fn recover<T: Target>(target: &T, options: &CheckOptions, image: &Image, says: &mut Vec<String>) -> Option<Tree> {
+    let recovered = Checker::new(target, *options).recoverer.recover(target, image);
+    let findings = recovered.findings.iter().chain(&recovered.unusable);
+    says.extend(findings.map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
     recovered.file_system.as_ref().map(|(_, tree)| tree.clone())
 }
 
@@ -250,10 +270,11 @@ fn show_requests<T: Target>(
 ) {
     let cut_at = crash.map(|crash| from.0 + crash.entries);
     let cut = cut_at.map(|at| log.cut(Position(at)));
+    let taken = crash.and_then(|crash| crash.taken_in(log, from)).unwrap_or_default();
     for (index, entry) in log.entries().filter(|(index, _)| index.0 < to.0) {
         let fate = match (cut_at, &cut) {
             (Some(at), _) if index.0 >= at => Fate::NeverIssued,
-            (Some(_), Some(cut)) => fate(cut, crash.map_or(&[][..], |crash| &crash.taken.0), index),
+            (Some(_), Some(cut)) => fate(cut, &taken.0, index),
             _ => Fate::Done,
         };
         let request = Request { says: describe(target, log, &entry.kind), fate };

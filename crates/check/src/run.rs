@@ -7,11 +7,12 @@ use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Se
 use crate::{
     checker::{Action, Checker},
     counts::Work,
+    crash_point::CrashPoint,
     minimise::minimise,
     options::CheckOptions,
     replay::{self, Player, ReplayError, Replayed},
     target::{Promise, Target},
-    trace::{CrashPoint, Move, OpMove, Trace, VERSION},
+    trace::{Move, OpMove, Trace, VERSION},
 };
 
 /// How to search.

@@ -1,8 +1,10 @@
 //! The seam behind which every file system stands.
 
 use disk::{Block, CrashMode, Disk, Image, OpIndex};
-use explore::Property;
+use explore::{Property, Severity};
 use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros};
+
+use crate::probe;
 
 /// A file system under check.
 ///
@@ -22,9 +24,19 @@ pub trait Target: Send + Sync {
     /// The file system cannot be mounted.
     fn mount(&self, disk: &mut Disk) -> Result<Self::Mounted, Errno>;
 
+    /// Unmounts: what was kept back in memory goes to the disk, and all of it becomes durable. A mount must then
+    /// find the same tree.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    fn unmount(&self, mounted: &mut Self::Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        let _ = mounted;
+        disk.flush().map_err(|_| Errno::EIO)
+    }
+
     /// Goes on with an op up to its next disk request, or further, or to its end; `Some` is its outcome. Most file
     /// systems do a whole op at once. One that is to be checked under concurrency stops after each request, and keeps
-    /// what it needs to go on in the task's registers.
+    /// what it needs to go on in the task's registers. `Op::Remount` never comes here: it is `unmount` and `mount`.
     fn step(&self, mounted: &mut Self::Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome>;
 
     /// What a user sees now.
@@ -50,6 +62,15 @@ pub trait Target: Send + Sync {
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         let _ = disk;
         Ok(Vec::new())
+    }
+
+    /// The ops with which a recovered file system is tried, given what a user sees of it. Whatever the reference makes of
+    /// them is right, so they may fail. A remount follows by itself.
+    ///
+    /// What they do is remembered together with the recovery. So in recovery and in these ops, what a target does must
+    /// follow from what it has read with the disk's reading methods.
+    fn probe(&self, tree: &Tree) -> Vec<Op> {
+        probe::usual_ops(tree)
     }
 
     /// Checks the metadata of the mounted file system while no op is under way.
@@ -136,6 +157,13 @@ pub struct Finding {
     pub property: Property,
     /// Where and how, for people.
     pub detail: String,
+}
+
+impl Finding {
+    /// Whether it makes the state one from which the search does not go on.
+    pub(crate) fn is_critical(&self) -> bool {
+        self.property.severity == Severity::Critical
+    }
 }
 
 /// A state as a target sees it when it is asked for ops, for choices and for symmetries.

@@ -1,11 +1,10 @@
 //! A violation as a file: everything needed to see it again, exactly, and nothing that depends on the machine.
 
-use disk::Taken;
 use explore::Severity;
 use serde::{Deserialize, Serialize};
 use vfs::Op;
 
-use crate::options::CheckOptions;
+use crate::{crash_point::CrashPoint, options::CheckOptions};
 
 /// The version of the format that this program writes, and the only one that it reads.
 pub const VERSION: u32 = 1;
@@ -63,16 +62,6 @@ pub struct OpMove {
     /// Where the power is cut during this move; then the target recovers and goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashPoint>,
-}
-
-/// A power cut.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CrashPoint {
-    /// How many disk requests the move had completed.
-    pub entries: usize,
-    /// Which pending requests reached the medium.
-    pub taken: Taken,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

@@ -71,6 +71,7 @@ impl Settings {
             crash: self.crash,
             contract: self.contract.unwrap_or(Contract::Mountable),
             continue_after_crash: self.continue_after_crash,
+            probe: true,
             crash_states_max: self.crash_states_max as usize,
             seed: self.seed,
         }

@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn a_panic_is_told_and_does_not_spread() {
         let trace = r#"{"version": 1, "target": "t", "property": "panic", "severity": "critical", "detail": "boom",
-            "options": {"crash": "off", "contract": "mountable", "continue_after_crash": true, "crash_states_max": 1,
-                        "seed": 0},
+            "options": {"crash": "off", "contract": "mountable", "continue_after_crash": true, "probe": true,
+                        "crash_states_max": 1, "seed": 0},
             "ops": [], "schedule": [{"act": {"action": 0, "says": "it is touched"}}]}"#;
         let told = tell(&Fragile, &Trace::from_json(trace).unwrap(), true).unwrap();
         assert!(told.shows_violation);

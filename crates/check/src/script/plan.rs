@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use disk::TakenEntry;
 use explore::Severity;
 use vfs::Op;
 
-use crate::trace::{CrashPoint, Move, Trace};
+use crate::{
+    crash_point::{CrashPoint, TakenRequest},
+    trace::{Move, Trace},
+};
 
 /// What a script prints where the power is cut.
 pub(super) const CUT: &str = "cut the power here";
@@ -80,26 +82,25 @@ fn cut(a_move: &Move, number: usize, op: &Op, crash: Option<&CrashPoint>) -> Vec
         entries => format!("{entries} disk requests"),
     };
     let since = if matches!(a_move, Move::Run(_)) { "" } else { ", counted since it last went on" };
-    vec![format!("in the trace: during op {number}, {op}, after {requests}{since}"), reached(&crash.taken.0)]
+    vec![format!("in the trace: during op {number}, {op}, after {requests}{since}"), reached(&crash.taken)]
 }
 
-fn reached(taken: &[TakenEntry]) -> String {
+fn reached(taken: &[TakenRequest]) -> String {
     if taken.is_empty() {
         return "of what was not yet flushed, nothing reached the medium".to_owned();
     }
-    let entries: Vec<_> = taken
+    let requests: Vec<_> = taken
         .iter()
-        .map(|TakenEntry { entry, blocks }| match blocks {
-            None => format!("{}", entry.0),
-            Some(blocks) => {
-                let blocks: Vec<_> = blocks.iter().map(|block| block.0.to_string()).collect();
-                format!("{} (only block {})", entry.0, blocks.join(", "))
-            }
+        .map(|TakenRequest { op, back, blocks }| {
+            let whose = op.map_or("no op".to_owned(), |op| format!("op {}", op + 1));
+            let blocks = blocks.iter().flatten().map(|block| block.0.to_string()).collect::<Vec<_>>();
+            let torn = if blocks.is_empty() { String::new() } else { format!(" (only block {})", blocks.join(", ")) };
+            format!("{back} of {whose}{torn}")
         })
         .collect();
     format!(
-        "of what was not yet flushed, these requests reached the medium (numbers in the disk log): {}",
-        entries.join(", ")
+        "of what was not yet flushed, these requests reached the medium (1 is the last of an op): {}",
+        requests.join(", ")
     )
 }
 

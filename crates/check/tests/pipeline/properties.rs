@@ -36,7 +36,7 @@ const LIVE: [Case; 5] = [
 ];
 
 /// What shows after a power cut.
-const CRASHED: [Case; 8] = [
+const CRASHED: [Case; 10] = [
     (Kind::TwoSlots, Flaw::Unchecked, Prefix, Mountable, &["no-foreign-data"]),
     (Kind::TwoSlots, Flaw::GivesUp, Torn, Mountable, &["recovery-fails"]),
     (Kind::TwoSlots, Flaw::NoFlush, Torn, Mountable, &["no-foreign-data", "recovery-fails"]),
@@ -44,7 +44,9 @@ const CRASHED: [Case; 8] = [
     (Kind::OneBlock, Flaw::SyncDoesNothing, Flushed, Synced, &["pinned-name", "pinned-size"]),
     (Kind::OneBlock, Flaw::FsyncDoesNothing, Flushed, Fsynced, &["pinned-name", "pinned-size"]),
     (Kind::TwoSlots, Flaw::LeavesHalves, Torn, Synced, &["never-held", "pinned-name"]),
-    (Kind::OneBlock, Flaw::Tired, Prefix, Mountable, &["outcome"]),
+    (Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, &["recovery-nondeterministic"]),
+    (Kind::OneBlock, Flaw::Tired, Prefix, Mountable, &["usable"]),
+    (Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, &["usable"]),
 ];
 
 #[test]
@@ -95,8 +97,12 @@ fn what_is_said_names_the_op_and_the_values() {
     };
     let detail = said(Kind::OneBlock, Flaw::ShortCount, Off, Mountable, "outcome");
     assert_eq!(detail, r#"write("/a", at=end, len=1, fill=10) returned Count(0), expected Count(1)"#);
-    let detail = said(Kind::OneBlock, Flaw::Tired, Prefix, Mountable, "outcome");
-    assert_eq!(detail, r#"create("/b", mode=0644) failed with EROFS, expected that it succeeded"#);
+    let detail = said(Kind::OneBlock, Flaw::Tired, Prefix, Mountable, "usable");
+    assert_eq!(detail, r#"after recovery, create("/b", mode=0644) failed with EROFS, expected that it succeeded"#);
+    let detail = said(Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, "usable");
+    assert_eq!(detail, "after recovery and remount(), tree: /a: is missing, expected a file with 0 bytes");
+    let detail = said(Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, "recovery-nondeterministic");
+    assert_eq!(detail, "run again on the same disk, it wrote something else");
     let detail = said(Kind::TwoSlots, Flaw::GivesUp, Torn, Mountable, "recovery-fails");
     assert_eq!(detail, "mount failed with EIO (input/output error)");
     let detail = said(Kind::OneBlock, Flaw::SyncDoesNothing, Flushed, Synced, "pinned-name");

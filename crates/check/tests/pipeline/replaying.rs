@@ -1,15 +1,15 @@
 //! Every trace that a search finds shows its violation again, and a trace of something else does no harm.
 
-use check::{Checkable, CrashPoint, Fate, Move, OpMove, ReplayError, Story, Trace, replay};
-use disk::{CrashMode, EntryIndex, Taken, TakenEntry};
-use vfs::contract::Contract;
+use check::{Checkable, CrashPoint, Fate, Move, OpMove, ReplayError, Story, TakenRequest, Trace, replay};
+use disk::CrashMode;
+use vfs::{Op, Value, contract::Contract};
 
 use crate::{
     searching::{options, search, trace_of},
     store::{Flaw, Kind, Store},
 };
 
-const FLAWS: [(Kind, Flaw); 12] = [
+const FLAWS: [(Kind, Flaw); 16] = [
     (Kind::OneBlock, Flaw::ShortCount),
     (Kind::OneBlock, Flaw::UnlinkDoesNothing),
     (Kind::OneBlock, Flaw::WrongByte),
@@ -22,6 +22,10 @@ const FLAWS: [(Kind, Flaw); 12] = [
     (Kind::TwoSlots, Flaw::NoFlush),
     (Kind::TwoSlots, Flaw::LeavesHalves),
     (Kind::TwoSlots, Flaw::Tired),
+    (Kind::OneBlock, Flaw::Forgetful),
+    (Kind::TwoSlots, Flaw::Forgetful),
+    (Kind::OneBlock, Flaw::Moody),
+    (Kind::TwoSlots, Flaw::Fickle),
 ];
 
 /// Every trace that the harshest search of every flaw finds, with its store.
@@ -58,9 +62,9 @@ fn a_trace_does_not_show_on_a_store_that_is_right() {
     }
 }
 
-fn cut(entries: usize, taken: &[usize]) -> CrashPoint {
-    let taken = taken.iter().map(|entry| TakenEntry { entry: EntryIndex(*entry), blocks: None });
-    CrashPoint { entries, taken: Taken(taken.collect()) }
+/// A cut that took one request of the first op.
+fn cut(entries: usize, back: usize) -> CrashPoint {
+    CrashPoint { entries, taken: vec![TakenRequest { op: Some(0), back, blocks: None }] }
 }
 
 /// One `create`, with this crash.
@@ -79,10 +83,10 @@ fn a_trace_of_something_else_is_refused() {
     let store = Store::new(Kind::OneBlock, Flaw::UnlinkDoesNothing);
     let unlink = Move::Run(OpMove { op: 1, choice: 0, crash: None });
     let cases = [
-        ("cut after more requests than there are", create_and(Some(cut(9, &[0])), vec![])),
-        ("the same, in an earlier move", create_and(Some(cut(9, &[0])), vec![unlink.clone()])),
-        ("cut after more than can be counted", create_and(Some(cut(usize::MAX, &[0])), vec![])),
-        ("an entry that does not exist, in an earlier move", create_and(Some(cut(1, &[7])), vec![unlink])),
+        ("cut after more requests than there are", create_and(Some(cut(9, 1)), vec![])),
+        ("the same, in an earlier move", create_and(Some(cut(9, 1)), vec![unlink.clone()])),
+        ("cut after more than can be counted", create_and(Some(cut(usize::MAX, 1)), vec![])),
+        ("an entry that does not exist, in an earlier move", create_and(Some(cut(1, 7)), vec![unlink])),
         ("goes on with what did not begin", create_and(None, vec![Move::Go(OpMove { op: 1, choice: 0, crash: None })])),
         ("an action", create_and(None, vec![Move::Act { action: 0, says: String::new() }])),
     ];
@@ -93,8 +97,25 @@ fn a_trace_of_something_else_is_refused() {
         assert!(matches!(error, ReplayError::NoSuchMove { .. }), "{name}: {error}");
     }
     // The last move takes an entry that does not exist: it can be made, and violates nothing.
-    let replayed = replay(&store, &create_and(Some(cut(1, &[7])), vec![])).expect("the moves exist");
+    let replayed = replay(&store, &create_and(Some(cut(1, 7)), vec![])).expect("the moves exist");
     assert_eq!(replayed.violation, None);
+}
+
+/// The store knows nothing of remounts: the pipeline does them.
+#[test]
+fn a_remount_must_show_the_same_tree() {
+    let remount = Move::Run(OpMove { op: 1, choice: 0, crash: None });
+    let cases = [(Flaw::None, true, false), (Flaw::Forgetful, false, false), (Flaw::Forgetful, true, true)];
+    for (flaw, recovered, violates) in cases {
+        let mut trace = create_and(recovered.then(|| cut(1, 1)), vec![remount.clone()]);
+        trace.ops = vec![trace.ops[0].clone(), Op::Remount];
+        trace.options.probe = false;
+        let replayed = replay(&Store::new(Kind::OneBlock, flaw), &trace).expect("the moves exist");
+        let said = replayed.violation.map(|(property, detail)| (property.name, detail));
+        let lost = ("tree", "/a: is missing, expected a file with 0 bytes".to_owned());
+        assert_eq!(said, violates.then_some(lost), "{flaw:?} {recovered}");
+        assert_eq!(replayed.moves[1].outcome, Some(Ok(Value::Done)));
+    }
 }
 
 /// A store that shows data that nobody wrote, and the shortest way to see it.

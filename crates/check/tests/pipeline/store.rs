@@ -10,7 +10,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
 };
 
@@ -67,10 +67,16 @@ pub enum Flaw {
     Miscounts,
     /// The second byte of a file is more than it can take.
     Panics,
-    /// Mount begins with one block or with another.
+    /// Recovery begins with one block or with another.
     Moody,
     /// After a recovery, `create` fails.
     Tired,
+    /// After a recovery, no op works that finds a certain number in the block of noise.
+    Superstitious,
+    /// After a recovery, `unmount` leaves an empty file system.
+    Forgetful,
+    /// What recovery notes is different each time.
+    Fickle,
 }
 
 /// The file system.
@@ -81,8 +87,8 @@ pub struct Store {
     pub writes_noise: bool,
     /// Whether recovery reads it.
     pub reads_noise: bool,
-    /// How often it was mounted, for the one that is moody.
-    pub moods: AtomicU32,
+    /// How often a mood was asked for.
+    pub moods: AtomicU8,
 }
 
 /// What it keeps in memory.
@@ -96,7 +102,12 @@ pub struct Memory {
 
 impl Store {
     pub fn new(kind: Kind, flaw: Flaw) -> Self {
-        Self { kind, flaw, writes_noise: false, reads_noise: false, moods: AtomicU32::new(0) }
+        Self { kind, flaw, writes_noise: false, reads_noise: false, moods: AtomicU8::new(0) }
+    }
+
+    /// Something else each time.
+    fn mood(&self) -> u8 {
+        self.moods.fetch_add(1, Ordering::Relaxed)
     }
 
     fn half_blocks(&self) -> u32 {
@@ -173,8 +184,11 @@ impl Store {
 
     /// Clears a broken slot.
     fn recover(&self, disk: &mut Disk) -> Result<(), IoError> {
-        if self.flaw == Flaw::Tired {
-            disk.write(self.note(), &self.filled(1))?;
+        match self.flaw {
+            Flaw::Moody if self.mood().is_multiple_of(2) => disk.read(self.noise(), &mut self.filled(0))?,
+            Flaw::Tired | Flaw::Forgetful | Flaw::Superstitious => disk.write(self.note(), &self.filled(1))?,
+            Flaw::Fickle => disk.write(self.note(), &self.filled(self.mood()))?,
+            _ => {}
         }
         if self.kind == Kind::OneBlock || matches!(self.flaw, Flaw::LeavesHalves | Flaw::GivesUp) {
             return Ok(());
@@ -204,6 +218,10 @@ impl Store {
             disk.write(slot, &record)?;
         }
         if self.kind == Kind::TwoSlots && self.flaw != Flaw::NoFlush { disk.flush() } else { Ok(()) }
+    }
+
+    fn is_afraid(&self, disk: &Disk) -> bool {
+        self.flaw == Flaw::Superstitious && disk.block(self.note())[0] != 0 && disk.block(self.noise())[0] == 3
     }
 
     /// Does an op in memory.
@@ -240,6 +258,12 @@ fn number_of(op: &Op) -> Option<usize> {
     NAMES.iter().position(|name| op.paths().first().is_some_and(|path| path.as_str()[1..] == **name))
 }
 
+/// Adds one byte to a file.
+fn append(path: &Path, fill: u8) -> Op {
+    let data = Data { len: 1, fill };
+    Op::Write { file: File::Path(path.clone()), at: WriteAt::End, data, via: WriteVia::Buffered }
+}
+
 /// FNV-1a over all that is not the checksum.
 fn checksum(record: &[u8; 2 * HALF]) -> u32 {
     let covered = record[..4].iter().chain(&record[HALF..]);
@@ -260,9 +284,6 @@ impl Target for Store {
     }
 
     fn mount(&self, disk: &mut Disk) -> Result<Memory, Errno> {
-        if self.flaw == Flaw::Moody && self.moods.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
-            disk.try_block(self.noise()).map_err(|_| Errno::EIO)?;
-        }
         if self.reads_noise {
             disk.try_block(self.noise()).map_err(|_| Errno::EIO)?;
         }
@@ -276,10 +297,28 @@ impl Target for Store {
         Ok(Vec::new())
     }
 
+    fn unmount(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        if self.flaw == Flaw::Forgetful && disk.block(self.note())[0] != 0 {
+            memory.files = [None, None];
+            self.save(memory, disk).map_err(|_| Errno::EIO)?;
+        }
+        disk.flush().map_err(|_| Errno::EIO)
+    }
+
+    fn probe(&self, tree: &Tree) -> Vec<Op> {
+        let path = |name: &&str| Path::root().join(name);
+        let absent = NAMES.iter().map(path).find(|path| tree.lookup(path).is_none());
+        let remove = absent.is_none().then(|| Op::Unlink { path: path(&NAMES[0]) });
+        let path = absent.unwrap_or_else(|| path(&NAMES[0]));
+        let ops = [Op::Create { path: path.clone(), mode: 0o644 }, append(&path, 30), Op::Unlink { path }];
+        remove.into_iter().chain(ops).collect()
+    }
+
     fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let must_flush = match &task.op {
             Op::Sync => self.flaw != Flaw::SyncDoesNothing,
             Op::Fsync { .. } => self.flaw != Flaw::FsyncDoesNothing,
+            _ if self.is_afraid(disk) => return Some(Err(Errno::EIO)),
             op => {
                 let done = self.change(memory, op);
                 let saved = if done.is_ok() { self.save(memory, disk) } else { Ok(()) };
@@ -323,12 +362,7 @@ impl Target for Store {
             };
             if bytes.len() < LEN_MAX {
                 let fill = u8::try_from(10 * (number + 1) + bytes.len()).expect("small");
-                ops.push(Op::Write {
-                    file: File::Path(path.clone()),
-                    at: WriteAt::End,
-                    data: Data { len: 1, fill },
-                    via: WriteVia::Buffered,
-                });
+                ops.push(append(&path, fill));
             }
             ops.push(Op::Unlink { path: path.clone() });
             ops.push(Op::Fsync { file: File::Path(path) });

@@ -8,8 +8,8 @@ mod random;
 use std::{fs, path::Path};
 
 use arm::{Arm, Ground};
-use check::{CheckOptions, CrashPoint, Move, OpMove, ScriptKind, Trace, VERSION, script};
-use disk::{CrashMode, EntryIndex, Taken};
+use check::{CheckOptions, CrashPoint, Move, OpMove, ScriptKind, TakenRequest, Trace, VERSION, script};
+use disk::{Block, CrashMode};
 use explore::Severity;
 use random::{Choices, Words, random_ops};
 use vfs::{Op, OpKind, contract::Contract, text::parse_workload};
@@ -26,6 +26,7 @@ fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
             crash: CrashMode::Prefix,
             contract: Contract::Mountable,
             continue_after_crash: true,
+            probe: true,
             crash_states_max: 1,
             seed: 0,
         },
@@ -47,7 +48,10 @@ fn plain(op: usize) -> OpMove {
 }
 
 fn cut(op: usize) -> OpMove {
-    let taken = Taken::whole([EntryIndex(4), EntryIndex(7)]);
+    let taken = vec![
+        TakenRequest { op: Some(0), back: 3, blocks: None },
+        TakenRequest { op: Some(op), back: 1, blocks: Some(vec![Block(4), Block(7)]) },
+    ];
     OpMove { crash: Some(CrashPoint { entries: 2, taken }), ..plain(op) }
 }
 
@@ -321,7 +325,7 @@ fn the_power_cut_ends_a_part() {
         assert!(
             text.contains("power cut: in the trace: during op 2, create(\"/b\", mode=0644), after 2 disk requests")
         );
-        assert!(text.contains("reached the medium (numbers in the disk log): 4, 7"));
+        assert!(text.contains("reached the medium (1 is the last of an op): 3 of op 1, 1 of op 2 (only block 4, 7)"));
         let program = arm.prepare(&ground, &text);
         let go = |more: &[&str]| {
             let arguments: Vec<_> = [ground.dir.as_path()].into_iter().chain(more.iter().map(Path::new)).collect();

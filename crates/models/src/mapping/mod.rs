@@ -248,17 +248,24 @@ impl<L: Layout> Target for FileMapping<L> {
                 None => ops.push(Op::Create { path, mode: content::MODE }),
                 Some(len) => {
                     if len < usize::from(self.layout.file_blocks_max()) * BLOCK_BYTES {
-                        ops.push(Op::Write {
-                            file: File::Path(path.clone()),
-                            at: WriteAt::End,
-                            data: Data { len: BLOCK_BYTES as u64, fill },
-                            via: WriteVia::Buffered,
-                        });
+                        ops.push(append(&path, fill));
                     }
                     ops.push(Op::Unlink { path });
                 }
             }
         }
+    }
+
+    /// A file is created, appended to and deleted; if there is no name left, one is deleted first. Which free block is
+    /// taken follows from the table alone, since the first way to allocate takes the first free ones.
+    fn probe(&self, tree: &Tree) -> Vec<Op> {
+        let absent = (0..self.variant.files).map(file_path).find(|path| tree.lookup(path).is_none());
+        let is_full = absent.is_none();
+        let path = absent.unwrap_or_else(|| file_path(0));
+        let delete = Op::Unlink { path: path.clone() };
+        let ops =
+            [Op::Create { path: path.clone(), mode: content::MODE }, append(&path, content::FILL_MAX), delete.clone()];
+        is_full.then_some(delete).into_iter().chain(ops).collect()
     }
 
     fn choices(&self, view: &View<'_, Self>, op: &Op) -> u32 {
@@ -345,4 +352,10 @@ impl<L: Layout> FileMapping<L> {
 
 fn file_path(number: u8) -> Path {
     Path::new(&format!("/f{number}")).expect("it starts with a slash")
+}
+
+/// Adds one block to a file.
+fn append(path: &Path, fill: u8) -> Op {
+    let data = Data { len: BLOCK_BYTES as u64, fill };
+    Op::Write { file: File::Path(path.clone()), at: WriteAt::End, data, via: WriteVia::Buffered }
 }

@@ -46,6 +46,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         self.nodes.mount(disk)
     }
 
+    fn unmount(&self, memory: &mut N::Memory, disk: &mut Disk) -> Result<(), Errno> {
+        self.nodes.unmount(memory, disk)
+    }
+
     fn step(&self, memory: &mut N::Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let before = memory.clone();
         let outcome = Volume { nodes: &self.nodes, memory, disk }.run(&task.op);

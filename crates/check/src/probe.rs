@@ -1,0 +1,83 @@
+//! Use after recovery: whether a recovered file system works, as the contract `mountable` demands.
+//!
+//! A few ops are run on a copy of it and compared with the reference like all others; then it is unmounted and mounted,
+//! and must look the same. The search goes on from the state before.
+
+use disk::Disk;
+use explore::Property;
+use vfs::{Data, File, Op, Path, Rename, Tree, WriteAt, WriteVia};
+
+use crate::{
+    compare::OUTCOME,
+    state::State,
+    target::{Finding, Target},
+};
+
+/// A recovered file system cannot be used like one that never crashed.
+pub(crate) const USABLE: Property = Property::critical("usable");
+
+/// Enough to need a block of most file systems, or an inline area.
+const DATA: Data = Data { len: 512, fill: 0x5a };
+
+/// Tries a recovered file system; what is wrong with it, if anything is. `disk` is left as the last op left it, with
+/// everything that was read recorded if it was recording.
+pub(crate) fn try_out<T: Target>(target: &T, mounted: &T::Mounted, disk: &mut Disk, tree: &Tree) -> Option<Finding> {
+    let mut state = State::fresh(target, mounted.clone(), disk.clone(), tree, 0);
+    let wrong = target.probe(tree).into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op));
+    *disk = state.disk;
+    wrong
+}
+
+/// Runs an op as a whole. What is not critical is left to the search: it is no reason to call a file system unusable.
+fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op) -> Option<Finding> {
+    let task = state.begin(op, 0);
+    let outcome = loop {
+        if let Some(outcome) = state.step(target, task) {
+            break outcome;
+        }
+    };
+    let done = state.tasks.remove(task);
+    let wrong = state.finish(target, &done, &outcome).into_iter().find(Finding::is_critical)?;
+    let detail = if wrong.property == OUTCOME {
+        format!("after recovery, {}", wrong.detail)
+    } else {
+        format!("after recovery and {}, {}: {}", done.op, wrong.property.name, wrong.detail)
+    };
+    Some(Finding { property: USABLE, detail })
+}
+
+/// What every POSIX file system can do: a new file is made, written, read, renamed and removed.
+pub(crate) fn usual_ops(tree: &Tree) -> Vec<Op> {
+    let mut names = (0..).map(|number| Path::root().join(&format!("probe{number}")));
+    let mut new_name = || names.find(|path| tree.lookup(path).is_none()).expect("a tree is finite");
+    let (path, to) = (new_name(), new_name());
+    let file = File::Path(path.clone());
+    vec![
+        Op::Create { path: path.clone(), mode: 0o644 },
+        Op::Write { file: file.clone(), at: WriteAt::Offset(0), data: DATA, via: WriteVia::Buffered },
+        Op::Read { file, offset: 0, len: DATA.len },
+        Op::Rename { from: path, to: to.clone(), how: Rename::Replace },
+        Op::Unlink { path: to },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::Reference;
+
+    use super::*;
+
+    #[test]
+    fn the_usual_ops_succeed_whatever_names_there_are_and_leave_nothing() {
+        let mut reference = Reference::new();
+        for taken in ["create(\"/probe0\")", "mkdir(\"/probe2\")"] {
+            reference.apply(&taken.parse().unwrap()).unwrap();
+        }
+        let before = reference.tree();
+        let ops = usual_ops(&before);
+        let paths: Vec<&str> = ops.iter().flat_map(Op::paths).map(Path::as_str).collect();
+        assert!(paths.iter().all(|path| ["/probe1", "/probe3"].contains(path)), "{paths:?}");
+        assert!(ops.iter().all(|op| reference.apply(op).is_ok()));
+        assert!(reference.tree().same_as(&before));
+    }
+}
