@@ -5,6 +5,9 @@
 //! outcomes of an action are the state after it and, if the search goes on after crashes, every state that recovery
 //! makes of a power cut on the way.
 
+use std::collections::HashSet;
+
+use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
 use explore::{Property, Step, System};
 use vfs::{Op, Outcome};
 
@@ -13,10 +16,13 @@ use crate::{
     crash::Which,
     crash_point::CrashPoint,
     options::CheckOptions,
-    recovery::{Again, RECOVERY_FAILS, Recoverer},
+    recovery::{Again, Interruptions, RECOVERY_FAILS, Recoverer},
     state::State,
     target::{Finding, Target},
 };
+
+/// A target that says that it makes no FUA writes made one.
+const UNDECLARED_FUA: Property = Property::critical("undeclared-fua");
 
 /// What can happen to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +48,22 @@ pub enum Action {
     },
 }
 
-/// What a violation comes with: what is wrong, and where the power was cut.
+/// What went wrong on the way: nothing, a power cut, requests that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mishap {
+    /// Which requests of the move failed.
+    pub faults: Faults,
+    /// Where the power was cut.
+    pub crash: Option<CrashPoint>,
+}
+
+/// What a violation comes with: what is wrong, and what went wrong before.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// For people.
     pub detail: String,
-    /// `None` if nothing was cut: the target is wrong even while it runs.
-    pub crash: Option<CrashPoint>,
+    /// Without any, the target is wrong even while it runs undisturbed.
+    pub mishap: Mishap,
 }
 
 /// One result of a move.
@@ -56,18 +71,18 @@ pub struct Evidence {
 pub(crate) enum Transition<'a, T: Target> {
     State {
         state: State<T>,
-        crash: Option<&'a dyn Fn() -> CrashPoint>,
+        mishap: &'a dyn Fn() -> Mishap,
     },
     Violation {
         property: Property,
         detail: &'a dyn Fn() -> String,
-        crash: Option<&'a dyn Fn() -> CrashPoint>,
+        mishap: &'a dyn Fn() -> Mishap,
     },
     /// The move as a whole: what it asked of the disk between two positions of a log, and what the op returned.
     Requests {
-        log: &'a disk::DiskLog,
-        from: disk::Position,
-        to: disk::Position,
+        log: &'a DiskLog,
+        from: Position,
+        to: Position,
         outcome: Option<&'a Outcome>,
     },
 }
@@ -77,6 +92,7 @@ pub struct Checker<'a, T: Target> {
     pub(crate) target: &'a T,
     pub(crate) options: CheckOptions,
     pub(crate) recoverer: Recoverer<T>,
+    pub(crate) interruptions: Interruptions,
     pub(crate) counts: Counts,
 }
 
@@ -93,94 +109,202 @@ impl<'a, T: Target> Checker<'a, T> {
     }
 
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
-        Self { target, options, recoverer: Recoverer::new(options.probe, again), counts: Counts::new() }
+        let recoverer = Recoverer::new(options.probe, again);
+        Self { target, options, recoverer, interruptions: Interruptions::default(), counts: Counts::new() }
     }
 
     /// How much has been done.
     pub fn work(&self) -> Work {
         let recoveries = self.recoverer.counts();
-        Work { recoveries: recoveries.run, recoveries_memoised: recoveries.memoised, ..self.counts.work() }
+        let counted = self.counts.work();
+        Work {
+            recoveries: recoveries.run,
+            recoveries_memoised: recoveries.memoised,
+            recovery_crash_states: self.interruptions.states(),
+            positions_sampled: counted.positions_sampled + self.interruptions.sampled(),
+            ..counted
+        }
     }
 
     /// The freshly made and mounted file system; `Err` is what is wrong with it.
     pub(crate) fn start(&self) -> Result<State<T>, Finding> {
         let failed = |detail: String| Finding { property: RECOVERY_FAILS, detail };
-        let mut disk = disk::Disk::with_cache(self.target.mkfs(), self.target.cache());
+        let mut disk = Disk::with_cache(self.target.mkfs(), self.target.cache());
         let mounted = self.target.mount(&mut disk);
         let mounted = mounted.map_err(|errno| failed(format!("a fresh file system does not mount: {errno}")))?;
         let tree = self.target.observe(&mounted, &disk);
         let tree = tree.map_err(|errno| failed(format!("a fresh file system cannot be read: {errno}")))?;
-        let disk = disk::Disk::with_cache(disk.image().clone(), self.target.cache());
+        let disk = Disk::with_cache(disk.image().clone(), self.target.cache());
         Ok(State::fresh(self.target, mounted, disk, &tree, 0))
     }
 
-    /// Makes a move and calls `visit` with everything that comes of it.
+    /// What goes wrong if the power is cut before the first op.
+    pub(crate) fn wrong_at_start(&self, start: &State<T>) -> Option<Finding> {
+        if self.options.crash == CrashMode::Off {
+            return None;
+        }
+        let recovered = self.recoverer.recover(self.target, start.disk.image());
+        let wrong =
+            recovered.findings.iter().chain(&recovered.afterwards).find(|finding| finding.is_critical()).cloned();
+        let Finding { property, detail } = wrong.or_else(|| {
+            let (found, expected) = (&recovered.file_system.as_ref()?.1, start.reference.tree());
+            let differs = !found.same_as(&expected);
+            let detail = || vfs::tree::diff(found, &expected).to_string();
+            differs.then(|| Finding { property: RECOVERY_FAILS, detail: detail() })
+        })?;
+        Some(Finding { property, detail: format!("with the power cut before the first op, {detail}") })
+    }
+
+    /// Makes a move, undisturbed and with every fault that it may still meet, and calls `visit` with everything that
+    /// comes of it.
     pub(crate) fn make(&self, state: &State<T>, action: &Action, visit: &mut dyn FnMut(Transition<T>)) {
+        let asked = self.make_with(state, action, &Faults::new(), visit);
+        let room = usize::from(self.options.faults.saturating_sub(state.faults));
+        if room > 0 {
+            let mut tried = HashSet::new();
+            self.make_faulty(state, action, (&Faults::new(), asked), (room, &mut tried), visit);
+        }
+    }
+
+    /// Lets every request fail that was made in a move with these faults, together with them.
+    fn make_faulty(
+        &self,
+        state: &State<T>,
+        action: &Action,
+        (faults, asked): (&Faults, IoCounts),
+        (room, tried): (usize, &mut HashSet<Faults>),
+        visit: &mut dyn FnMut(Transition<T>),
+    ) {
+        for what in Failing::ALL {
+            for fault in (0..asked.of(what)).map(|after| Fault { what, after }) {
+                let mut more = faults.clone();
+                more.push(fault);
+                more.sort_unstable();
+                if faults.contains(&fault) || !tried.insert(more.clone()) {
+                    continue;
+                }
+                let asked = self.make_with(state, action, &more, visit);
+                if more.len() < room {
+                    self.make_faulty(state, action, (&more, asked), (room, tried), visit);
+                }
+            }
+        }
+    }
+
+    /// Makes a move while these requests fail; returns how many requests it made, if faults are to be tried at all.
+    pub(crate) fn make_with(
+        &self,
+        state: &State<T>,
+        action: &Action,
+        faults: &Faults,
+        visit: &mut dyn FnMut(Transition<T>),
+    ) -> IoCounts {
         let mut next = state.clone();
+        if self.options.faults > 0 {
+            next.disk.arm(faults.clone());
+            next.faults += u8::try_from(faults.len()).expect("as many as the options allow");
+        }
         let task = match action {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let start = next.disk.position();
+        let made = MoveUnderWay { start: next.disk.position(), task, faults };
         let whole = matches!(action, Action::Run { .. });
+        let mut asked = IoCounts::default();
         let advance = loop {
-            match self.advance(&mut next, task, start, visit) {
+            match self.advance(&mut next, &made, &mut asked, visit) {
                 Advance::UnderWay if whole => {}
                 advance => break advance,
             }
         };
+        if matches!(advance, Advance::UnderWay) {
+            asked = next.disk.disarm();
+        }
         let outcome = match &advance {
             Advance::UnderWay => None,
             Advance::Returned(outcome) | Advance::Broken(outcome) => Some(outcome),
         };
-        visit(Transition::Requests { log: next.disk.log(), from: start, to: next.disk.position(), outcome });
-        if matches!(advance, Advance::Broken(_)) {
-            return;
+        let (log, from, to) = (next.disk.log(), made.start, next.disk.position());
+        visit(Transition::Requests { log, from, to, outcome });
+        self.check_declared(log, &made, visit);
+        if !matches!(advance, Advance::Broken(_)) {
+            next.settle(self.target, &self.options);
+            visit(Transition::State { state: next, mishap: &|| made.mishap(None) });
         }
-        next.settle(self.target, &self.options);
-        visit(Transition::State { state: next, crash: None });
+        asked
+    }
+
+    /// A target that says that it makes no FUA writes is searched with fewer states, and must keep its word.
+    fn check_declared(&self, log: &DiskLog, made: &MoveUnderWay<'_>, visit: &mut dyn FnMut(Transition<T>)) {
+        let is_fua = |entry: &Entry| matches!(entry.kind, EntryKind::Fua { .. });
+        let mut since = log.entries().rev().take_while(|(index, _)| index.0 >= made.start.0);
+        if !self.target.uses_fua() && since.any(|(_, entry)| is_fua(entry)) {
+            let detail = || "the target made a FUA write, but says that it never does (`Target::uses_fua`)".to_owned();
+            let mishap = &|| made.mishap(None);
+            visit(Transition::Violation { property: UNDECLARED_FUA, detail: &detail, mishap });
+        }
     }
 
     /// Takes one op to its next disk request or to its end, and judges every crash on the way.
     fn advance(
         &self,
         next: &mut State<T>,
-        task: usize,
-        start: disk::Position,
+        made: &MoveUnderWay<'_>,
+        asked: &mut IoCounts,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> Advance {
         let before = next.disk.position();
-        let outcome = next.step(self.target, task);
+        let outcome = next.step(self.target, made.task);
         let after = next.disk.position();
-        // The last request of an op completes when the op returns; every earlier one while it is under way.
-        let under_way_to = after.0 - usize::from(outcome.is_some() && after > before);
+        // The last request of an op completes when the op returns; every earlier one while it is under way. What an op
+        // did that failed for want of a request may be seen or not, as if it was under way.
+        let failed = !made.faults.is_empty() && matches!(outcome, Some(Err(_)));
+        let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && after > before);
         for position in before.0 + 1..=under_way_to {
-            self.cut_power(next, start, disk::Position(position), Which::New, visit);
+            self.cut_power(next, made, Position(position), Which::New, visit);
         }
         let Some(outcome) = outcome else { return Advance::UnderWay };
         self.counts.op();
-        let done = next.tasks.remove(task);
-        let wrong = next.finish(self.target, &done, &outcome);
+        *asked = next.disk.disarm();
+        let done = next.tasks.remove(made.task);
+        let wrong = next.finish(self.target, &done, &outcome, made.faults);
+        let broken = wrong.iter().any(Finding::is_critical);
         let which = self.judged_on_return();
-        if wrong.is_empty() && (after > before || which == Which::All) {
-            self.cut_power(next, start, after, which, visit);
+        if !broken && !failed && (after > before || which == Which::All) {
+            self.cut_power(next, made, after, which, visit);
         }
         for Finding { property, detail } in &wrong {
-            visit(Transition::Violation { property: *property, detail: &|| detail.clone(), crash: None });
+            let mishap = &|| made.mishap(None);
+            visit(Transition::Violation { property: *property, detail: &|| detail.clone(), mishap });
         }
-        let broken = wrong.iter().any(Finding::is_critical);
         if broken { Advance::Broken(outcome) } else { Advance::Returned(outcome) }
     }
 
     /// The ops that may begin, each in every way.
     fn beginnings(&self, state: &State<T>, mut begin: impl FnMut(Op, u32)) {
         let mut ops = Vec::new();
-        state.with_view(self.options.remembered(self.target.cache()), |view| {
+        state.with_view(self.options.remembered(self.target), |view| {
             self.target.workload(view, &mut ops);
             for op in ops.into_iter().filter(|op| state.may_begin(op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));
             }
         });
+    }
+}
+
+/// A move that is being made.
+pub(crate) struct MoveUnderWay<'a> {
+    /// Where in the log it began.
+    pub start: Position,
+    /// The op, by its place among those under way.
+    pub task: usize,
+    /// Which of its requests fail.
+    pub faults: &'a Faults,
+}
+
+impl MoveUnderWay<'_> {
+    pub fn mishap(&self, crash: Option<CrashPoint>) -> Mishap {
+        Mishap { faults: self.faults.clone(), crash }
     }
 }
 
@@ -213,17 +337,25 @@ impl<T: Target> System for Checker<'_, T> {
     fn apply(&self, state: &State<T>, action: &Action, step: &mut Step<'_, Self>) {
         self.make(state, action, &mut |transition| match transition {
             Transition::State { state, .. } => step.leads_to(state),
-            Transition::Violation { property, detail, crash } => {
-                step.violated(property, || Evidence { detail: detail(), crash: crash.map(|point| point()) });
+            Transition::Violation { property, detail, mishap } => {
+                step.violated(property, || Evidence { detail: detail(), mishap: mishap() });
             }
             Transition::Requests { .. } => {}
         });
     }
 
+    fn inspect(&self, state: &State<T>, _: usize, step: &mut Step<'_, Self>) {
+        if state.ops == 0
+            && let Some(Finding { property, detail }) = self.wrong_at_start(state)
+        {
+            step.violated(property, || Evidence { detail, mishap: Mishap::default() });
+        }
+    }
+
     /// Covers the disk with what is pending, the memory, the ops under way, and the trees that a crash may go back
     /// to. It leaves out how many ops there were, which only numbers them. A big image is covered by its 128-bit hash.
     fn encode(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered(self.target.cache())).to_le_bytes());
+        bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered(self.target)).to_le_bytes());
         self.target.encode(&state.mounted, bytes);
         for task in &state.tasks {
             let text = task.op.to_string();
@@ -234,11 +366,16 @@ impl<T: Target> System for Checker<'_, T> {
             bytes.extend_from_slice(&task.registers);
         }
         state.encode_past(bytes);
+        if self.options.faults > 0 {
+            bytes.push(state.faults);
+        }
     }
 
     fn canonical(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        if !state.with_view(self.options.remembered(self.target.cache()), |view| self.target.canonical(view, bytes)) {
+        if !state.with_view(self.options.remembered(self.target), |view| self.target.canonical(view, bytes)) {
             self.encode(state, bytes);
+        } else if self.options.faults > 0 {
+            bytes.push(state.faults);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! One op on the target and on the reference, and where the two do not agree.
 
-use disk::OpIndex;
+use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
 use smallvec::SmallVec;
-use vfs::{Op, Outcome, Path, Value, tree::Aspect};
+use vfs::{Difference, NodeId, Op, Outcome, Path, Value, tree::Aspect};
 
 use crate::{
     crash::CONTENTS,
@@ -16,12 +16,38 @@ use crate::{
 pub(crate) const OUTCOME: Property = Property::critical("outcome");
 /// After an op, the tree is not that of the reference.
 const TREE: Property = Property::critical("tree");
+/// A request failed, and the op did not fail as a whole or succeed as a whole.
+const FAULT: Property = Property::critical("fault");
 
 impl<T: Target> State<T> {
     /// Whether an op may begin: it must touch nothing that an op under way has locked, and a remount needs all of it.
     pub(crate) fn may_begin(&self, op: &Op) -> bool {
-        let locked: SmallVec<[&Path; 4]> = self.tasks.iter().flat_map(|task| task.op.paths()).collect();
-        !op.paths().iter().any(|path| touches(&locked, path)) && (*op != Op::Remount || self.tasks.is_empty())
+        if self.tasks.is_empty() {
+            return true;
+        }
+        let locked = self.changing();
+        let wanted = self.touched_by(op);
+        let meet =
+            |path: &Path| locked.iter().any(|locked| is_at_or_below(path, locked) || is_at_or_below(locked, path));
+        *op != Op::Remount && !wanted.iter().any(meet)
+    }
+
+    /// The paths of what the ops under way are changing.
+    fn changing(&self) -> Vec<Path> {
+        self.tasks.iter().flat_map(|task| self.touched_by(&task.op)).collect()
+    }
+
+    /// The paths that an op names, and all other names of the same files.
+    fn touched_by(&self, op: &Op) -> Vec<Path> {
+        let mut touched: Vec<Path> = op.paths().into_iter().cloned().collect();
+        let tree = self.reference.tree();
+        let slot = op.fd().and_then(|fd| self.reference.open_files().get(&fd)).map(|open| open.node);
+        let nodes: SmallVec<[NodeId; 2]> = touched.iter().filter_map(|path| tree.lookup(path)).chain(slot).collect();
+        let has_more_names = |id: &NodeId| tree.node(*id).is_some_and(|node| !node.is_dir() && node.nlink > 1);
+        if slot.is_some() || nodes.iter().any(has_more_names) {
+            touched.extend(tree.paths().into_iter().filter(|(_, id)| nodes.contains(id)).map(|(path, _)| path));
+        }
+        touched
     }
 
     /// Puts an op among those under way; its place there.
@@ -51,10 +77,28 @@ impl<T: Target> State<T> {
     }
 
     /// Lets the reference do an op too that has returned, and compares.
-    pub(crate) fn finish(&mut self, target: &T, done: &Task, outcome: &Outcome) -> Vec<Finding> {
+    ///
+    /// If requests failed, the op may fail too, whatever the reference says. But one that failed must have changed
+    /// nothing, and one that did not must have done everything.
+    pub(crate) fn finish(&mut self, target: &T, done: &Task, outcome: &Outcome, faults: &Faults) -> Vec<Finding> {
+        let mut wrong = self.finish_unexcused(target, done, outcome, !faults.is_empty());
+        if !faults.is_empty() {
+            for finding in wrong.iter_mut().filter(|finding| finding.is_critical()) {
+                let how = if outcome.is_ok() { "succeeded" } else { "failed" };
+                let Finding { property, detail } = &finding;
+                let detail =
+                    format!("{} while {}, it {how}, but {}: {detail}", done.op, failing(faults), property.name);
+                *finding = Finding { property: FAULT, detail };
+            }
+        }
+        wrong
+    }
+
+    fn finish_unexcused(&mut self, target: &T, done: &Task, outcome: &Outcome, may_fail: bool) -> Vec<Finding> {
         let mut reference = self.reference.clone();
         let expected = reference.apply(&done.op);
         match legal::compare(&done.op, outcome, &expected) {
+            Agreement::Differ if may_fail && outcome.is_err() => {}
             Agreement::Same => self.reference = reference,
             Agreement::Refused => {}
             Agreement::Differ => {
@@ -90,9 +134,14 @@ impl<T: Target> State<T> {
         if found.same_as(&expected) {
             return Vec::new();
         }
-        let changing: SmallVec<[&Path; 4]> = self.tasks.iter().flat_map(|task| task.op.paths()).collect();
+        let changing = self.changing();
+        let is_changing = |Difference { path, aspect, .. }: &Difference| {
+            // A directory that is made, removed or moved is counted by the one above.
+            let counts = |changing: &Path| *aspect == Aspect::LinkCount && changing.parent().as_ref() == Some(path);
+            changing.iter().any(|changing| is_at_or_below(path, changing) || counts(changing))
+        };
         let differences = vfs::tree::diff(&found, &expected).0;
-        let unexplained = differences.iter().filter(|difference| !touches(&changing, &difference.path));
+        let unexplained = differences.iter().filter(|difference| !is_changing(difference));
         unexplained
             .map(|difference| {
                 let property = if difference.aspect == Aspect::Contents { CONTENTS } else { TREE };
@@ -102,8 +151,23 @@ impl<T: Target> State<T> {
     }
 }
 
-/// Whether a path is one of these or lies below one.
-fn touches(paths: &[&Path], path: &Path) -> bool {
-    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    paths.iter().any(|locked| path.as_str().strip_prefix(locked.as_str()).is_some_and(below))
+/// Whether a path is another one or lies below it.
+fn is_at_or_below(path: &Path, other: &Path) -> bool {
+    let below = |rest: &str| rest.is_empty() || rest.starts_with('/') || other.as_str() == "/";
+    path.as_str().strip_prefix(other.as_str()).is_some_and(below)
+}
+
+/// The requests that fail, in words: `its read 1 and its write 3 fail`.
+pub(crate) fn failing(faults: &Faults) -> String {
+    let one = |fault: &Fault| {
+        let what = match fault.what {
+            Failing::Read => "read",
+            Failing::Write => "write",
+            Failing::Flush => "flush",
+            Failing::Allocation => "allocation",
+        };
+        format!("its {what} {}", fault.after + 1)
+    };
+    let list = faults.iter().map(one).collect::<Vec<_>>().join(" and ");
+    format!("{list} {}", if faults.len() == 1 { "fails" } else { "fail" })
 }

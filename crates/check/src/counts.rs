@@ -34,6 +34,9 @@ pub struct Work {
     pub recoveries: u64,
     /// Recoveries whose result was known from what they would read.
     pub recoveries_memoised: u64,
+    /// Crash states of recoveries, each recovered again.
+    #[serde(default)]
+    pub recovery_crash_states: u64,
     /// Positions of a log with so many crash states that only a sample was judged.
     pub positions_sampled: u64,
 }

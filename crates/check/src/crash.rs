@@ -1,11 +1,11 @@
 //! Crash states: each one recovered and judged.
 
-use disk::{CrashState, Position, crash_states};
+use disk::{Image, Position, crash_states};
 use explore::Property;
 use vfs::contract::{Clause, Contract, Zeros};
 
 use crate::{
-    checker::{Checker, Transition},
+    checker::{Checker, MoveUnderWay, Transition},
     crash_point::CrashPoint,
     recovery::Recovered,
     state::State,
@@ -25,11 +25,11 @@ pub(crate) enum Which {
 }
 
 impl<T: Target> Checker<'_, T> {
-    /// Judges the crash states at `position` of the state's log. `start` is where the present move began.
+    /// Judges the crash states at `position` of the state's log, during a move.
     pub(crate) fn cut_power(
         &self,
         state: &State<T>,
-        start: Position,
+        made: &MoveUnderWay<'_>,
         position: Position,
         which: Which,
         visit: &mut dyn FnMut(Transition<T>),
@@ -45,10 +45,11 @@ impl<T: Target> Checker<'_, T> {
         let crash = state.history.crash(state.history.len(), &under_way);
         for crashed in states {
             self.counts.crash_image(crashed.image.hash());
-            let point = || CrashPoint::new(state.disk.log(), start, position, &crashed.taken);
+            let point = || CrashPoint::new(state.disk.log(), made.start, position, &crashed.taken);
+            let mishap = || made.mishap(Some(point()));
             let recovered = self.recoverer.recover(self.target, &crashed.image);
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
-                visit(Transition::Violation { property, detail, crash: Some(&point) });
+                visit(Transition::Violation { property, detail, mishap: &mishap });
             };
             for finding in &recovered.findings {
                 report(finding.property, &|| finding.detail.clone());
@@ -61,30 +62,33 @@ impl<T: Target> Checker<'_, T> {
                 }
             }
             // What comes of damage is not another finding.
-            if !broken && let Some(finding) = &recovered.unusable {
+            if !broken && let Some(finding) = self.afterwards(&recovered, &crashed.image) {
                 broken = true;
                 report(finding.property, &|| finding.detail.clone());
             }
-            if self.options.continue_after_crash && !broken {
-                self.go_on(state, &crashed, &recovered, &point, visit);
+            if self.options.continue_after_crash
+                && !broken
+                && let Some((mounted, tree)) = &recovered.file_system
+            {
+                let disk = recovered.disk(self.target, &crashed.image);
+                let mut next = State::fresh(self.target, mounted.clone(), disk, tree, state.ops);
+                next.faults = state.faults;
+                next.settle(self.target, &self.options);
+                visit(Transition::State { state: next, mishap: &mishap });
             }
         }
     }
 
-    /// The state after recovery, from which the search goes on.
-    fn go_on(
-        &self,
-        state: &State<T>,
-        crashed: &CrashState,
-        recovered: &Recovered<T>,
-        point: &dyn Fn() -> CrashPoint,
-        visit: &mut dyn FnMut(Transition<T>),
-    ) {
-        if let Some((mounted, tree)) = &recovered.file_system {
-            let disk = recovered.disk(self.target, &crashed.image);
-            let state = State::fresh(self.target, mounted.clone(), disk, tree, state.ops);
-            visit(Transition::State { state, crash: Some(point) });
-        }
+    /// What goes wrong after a recovery that by itself went well, or during it if the power is cut again.
+    fn afterwards(&self, recovered: &Recovered<T>, image: &Image) -> Option<Finding> {
+        let (_, tree) = recovered.file_system.as_ref()?;
+        recovered.afterwards.clone().or_else(|| {
+            let Self { recoverer, target, options, .. } = self;
+            if !options.recovery_crashes {
+                return None;
+            }
+            self.interruptions.check(recoverer, target, image, tree, options)
+        })
     }
 
     /// The property that a clause of the contract stands for.

@@ -9,7 +9,7 @@ use crate::{
     checker::Checker,
     replay::{Player, ReplayError},
     target::Target,
-    trace::{Move, Trace},
+    trace::{Move, OpMove, Trace},
 };
 
 /// A shorter trace with the same violation.
@@ -17,6 +17,9 @@ use crate::{
 /// # Errors
 /// The trace itself does not lead to its violation.
 pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayError> {
+    if trace.schedule.is_empty() {
+        return Ok(trace.clone());
+    }
     let checker = Checker::twice(target, trace.options);
     let last = trace.schedule.len();
     let mut best = execute(&checker, trace)?
@@ -24,7 +27,7 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
     loop {
         let size = cost(&best);
         best = without_ops(&checker, best);
-        best = without_crashes(&checker, best);
+        best = without_mishaps(&checker, best);
         best = with_simpler_arguments(&checker, best);
         if cost(&best) == size {
             return Ok(best);
@@ -34,7 +37,8 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
 
 /// What is made smaller: ops, then moves and power cuts, then the size of the arguments.
 fn cost(trace: &Trace) -> (usize, usize, usize, u64) {
-    let crashes = trace.schedule.iter().filter(|a_move| a_move.op().is_some_and(|op| op.crash.is_some())).count();
+    let mishaps = |op: &OpMove| usize::from(op.crash.is_some()) + op.faults.len();
+    let crashes = trace.schedule.iter().filter_map(Move::op).map(mishaps).sum();
     let choices: u64 = trace.schedule.iter().filter_map(Move::op).map(|op| u64::from(op.choice)).sum();
     (trace.ops.len(), trace.schedule.len(), crashes, choices + trace.ops.iter().map(weight).sum::<u64>())
 }
@@ -116,13 +120,21 @@ fn remove_ops(trace: &Trace, gone: std::ops::Range<usize>) -> Trace {
     shorter
 }
 
-/// Leaves out power cuts before the last move.
-fn without_crashes<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
-    for at in 0..best.schedule.len().saturating_sub(1) {
+/// Leaves out faults, and power cuts before the last move.
+fn without_mishaps<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+    for at in 0..best.schedule.len() {
         let mut candidate = best.clone();
         if let Some(op) = candidate.schedule[at].op_mut().filter(|op| op.crash.is_some()) {
             op.crash = None;
             best = verified(checker, &candidate).unwrap_or(best);
+        }
+        let faults = best.schedule[at].op().map_or(0, |op| op.faults.len());
+        for fault in (0..faults).rev() {
+            let mut candidate = best.clone();
+            if let Some(op) = candidate.schedule[at].op_mut() {
+                op.faults.remove(fault);
+                best = verified(checker, &candidate).unwrap_or(best);
+            }
         }
     }
     best

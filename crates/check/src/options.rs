@@ -4,6 +4,8 @@ use disk::{CrashMode, Limits};
 use serde::{Deserialize, Serialize};
 use vfs::contract::Contract;
 
+use crate::target::Target;
+
 /// How a target is checked. Everything here is part of a trace, since all of it decides what a violation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,10 +22,31 @@ pub struct CheckOptions {
     /// is run once for each recovery that is run, which costs the mapping models 12 % (link, cached, two threads) to
     /// 77 % (index, ordered) more instructions.
     pub probe: bool,
+    /// Whether the power is cut during recovery too, at every point, as often as it takes.
+    #[serde(default)]
+    pub recovery_crashes: bool,
+    /// How many requests of a trace may fail at most.
+    #[serde(default)]
+    pub faults: u8,
     /// How many crash states at one position are enumerated before they are sampled.
     pub crash_states_max: usize,
     /// What the samples start from.
     pub seed: u64,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self {
+            crash: CrashMode::Prefix,
+            contract: Contract::Mountable,
+            continue_after_crash: true,
+            probe: true,
+            recovery_crashes: false,
+            faults: 0,
+            crash_states_max: 4096,
+            seed: 0,
+        }
+    }
 }
 
 impl CheckOptions {
@@ -37,19 +60,20 @@ impl CheckOptions {
     /// became possible; the ones that will become possible follow from what a reader sees. Without pins nothing that
     /// happens later makes an old one worse. So what is durable and what is pending need not be told apart.
     ///
-    /// A limited `cache` that pushes out its oldest write makes images durable that nobody sees now, so under `flushed`
-    /// what is pending in it must be remembered.
-    pub fn forgets_what_was_judged(&self, cache: Option<usize>) -> bool {
+    /// Two things make images durable that nobody sees now, and then what is pending must be remembered: a FUA write,
+    /// which overtakes it, and under `flushed` a limited cache, which pushes out its oldest write.
+    pub fn forgets_what_was_judged<T: Target>(&self, target: &T) -> bool {
+        let judged_once = self.contract == Contract::Mountable && !target.uses_fua();
         match self.crash {
             CrashMode::Off => true,
-            CrashMode::Flushed => self.contract == Contract::Mountable && cache.is_none(),
-            CrashMode::Prefix => self.contract == Contract::Mountable,
+            CrashMode::Flushed => judged_once && target.cache().is_none(),
+            CrashMode::Prefix => judged_once,
             CrashMode::Subsets | CrashMode::Torn => false,
         }
     }
 
     /// The mode by which states are told apart.
-    pub(crate) fn remembered(&self, cache: Option<usize>) -> CrashMode {
-        if self.forgets_what_was_judged(cache) { CrashMode::Off } else { self.crash }
+    pub(crate) fn remembered<T: Target>(&self, target: &T) -> CrashMode {
+        if self.forgets_what_was_judged(target) { CrashMode::Off } else { self.crash }
     }
 }

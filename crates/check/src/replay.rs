@@ -1,15 +1,17 @@
 //! Executes a trace again, move by move, and keeps what there is to see.
 
-use disk::{Cut, DiskLog, EntryIndex, EntryKind, Image, Position, TakenEntry};
+use disk::{DiskLog, Image, Position};
 use explore::Property;
 use vfs::{Op, Outcome, Tree};
 
 use crate::{
-    checker::{Action, Checker, Transition},
+    checker::{Action, Checker, Mishap, Transition},
+    compare::failing,
     crash_point::CrashPoint,
     options::CheckOptions,
+    requests::{self, Fate, Request},
     state::State,
-    target::Target,
+    target::{Finding, Target},
     trace::{Move, OpMove, Trace},
 };
 
@@ -62,30 +64,6 @@ pub struct Shown {
     pub recovery: Vec<String>,
 }
 
-/// A disk request as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// For people.
-    pub says: String,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// What became of a disk request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It was done, and the power stayed on.
-    Done,
-    /// The power was cut, and it is on the medium.
-    Reached,
-    /// The power was cut, and a part of it is on the medium.
-    Torn,
-    /// It was in the cache when the power was cut.
-    Lost,
-    /// The power was cut before it was issued.
-    NeverIssued,
-}
-
 /// Executes moves one by one.
 pub(crate) struct Player<'a, T: Target> {
     checker: &'a Checker<'a, T>,
@@ -97,6 +75,7 @@ pub(crate) struct Player<'a, T: Target> {
 /// What a move came to.
 pub(crate) struct Made<T: Target> {
     pub violations: Vec<(Property, String, Option<CrashPoint>)>,
+    /// The requests that the move made.
     pub log: Option<(DiskLog, Position, Position)>,
     pub outcome: Option<Outcome>,
     pub after: Vec<(State<T>, Option<CrashPoint>)>,
@@ -146,10 +125,11 @@ impl<'a, T: Target> Player<'a, T> {
             Move::Act { .. } => return Err("this target has ops, not actions"),
         };
         let mut made = Made { violations: Vec::new(), log: None, outcome: None, after: Vec::new() };
-        self.checker.make(&self.state, &action, &mut |transition| match transition {
-            Transition::State { state, crash } => made.after.push((state, crash.map(|point| point()))),
-            Transition::Violation { property, detail, crash } => {
-                made.violations.push((property, detail(), crash.map(|point| point())));
+        let faults = a_move.op().map(|a_move| a_move.faults.clone()).unwrap_or_default();
+        self.checker.make_with(&self.state, &action, &faults, &mut |transition| match transition {
+            Transition::State { state, mishap } => made.after.push((state, mishap().crash)),
+            Transition::Violation { property, detail, mishap } => {
+                made.violations.push((property, detail(), mishap().crash));
             }
             Transition::Requests { log, from, to, outcome } => {
                 made.log = Some((log.clone(), from, to));
@@ -157,6 +137,17 @@ impl<'a, T: Target> Player<'a, T> {
             }
         });
         Ok(made)
+    }
+
+    /// What went wrong on the way to the outcome with this number, among all that a search sees.
+    pub fn mishap_of(&self, action: &Action, outcome: usize) -> Mishap {
+        let mut mishaps = Vec::new();
+        self.checker.make(&self.state, action, &mut |transition| {
+            if let Transition::State { mishap, .. } = transition {
+                mishaps.push(mishap());
+            }
+        });
+        mishaps.swap_remove(outcome)
     }
 
     /// Goes on to the outcome that the move names; its power cut, as the pipeline names it.
@@ -194,6 +185,12 @@ impl<'a, T: Target> Player<'a, T> {
 /// A move of the trace cannot be made: the trace belongs to another target, or to another version of it.
 pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayError> {
     let checker = Checker::twice(target, trace.options);
+    if trace.schedule.is_empty() {
+        let found = checker.start().map_or_else(Some, |start| checker.wrong_at_start(&start));
+        let found = found.filter(|finding| finding.property.name == trace.property);
+        let violation = found.map(|Finding { property, detail }| (property, detail));
+        return Ok(Replayed { moves: Vec::new(), violation });
+    }
     let mut player = Player::new(&checker)?;
     let mut shown = Vec::new();
     let mut violation = None;
@@ -204,6 +201,9 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         let requests = made.log.as_ref().map_or(0, |(_, from, to)| to.0 - from.0);
         if wanted.as_ref().is_some_and(|crash| crash.entries > requests) {
             return Err(wrong("the power is cut after a request that it does not make"));
+        }
+        if wanted.as_ref().is_some_and(|crash| made.crash_image(crash).is_none()) {
+            return Err(wrong("its power cut takes requests that are not pending there"));
         }
         shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
         if number == trace.schedule.len() {
@@ -226,9 +226,11 @@ fn show<T: Target>(
     crash: Option<&CrashPoint>,
 ) -> Shown {
     let op = a_move.op().map_or(0, |a_move| a_move.op);
+    let faults = a_move.op().filter(|a_move| !a_move.faults.is_empty());
+    let faults = faults.map_or_else(String::new, |a_move| format!(", while {}", failing(&a_move.faults)));
     let says = match a_move {
-        Move::Go(_) => format!("{} goes on", ops[op]),
-        _ => ops[op].to_string(),
+        Move::Go(_) => format!("{} goes on{faults}", ops[op]),
+        _ => format!("{}{faults}", ops[op]),
     };
     let mut shown = Shown {
         says,
@@ -255,7 +257,7 @@ fn show<T: Target>(
 /// What recovery makes of a crash state, and what it says.
 fn recover<T: Target>(target: &T, options: &CheckOptions, image: &Image, says: &mut Vec<String>) -> Option<Tree> {
     let recovered = Checker::new(target, *options).recoverer.recover(target, image);
-    let findings = recovered.findings.iter().chain(&recovered.unusable);
+    let findings = recovered.findings.iter().chain(&recovered.afterwards);
     says.extend(findings.map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
     recovered.file_system.as_ref().map(|(_, tree)| tree.clone())
 }
@@ -268,47 +270,15 @@ fn show_requests<T: Target>(
     crash: Option<&CrashPoint>,
     shown: &mut Shown,
 ) {
-    let cut_at = crash.map(|crash| from.0 + crash.entries);
-    let cut = cut_at.map(|at| log.cut(Position(at)));
+    let cut = crash.map(|crash| log.cut(Position(from.0 + crash.entries)));
     let taken = crash.and_then(|crash| crash.taken_in(log, from)).unwrap_or_default();
     for (index, entry) in log.entries().filter(|(index, _)| index.0 < to.0) {
-        let fate = match (cut_at, &cut) {
-            (Some(at), _) if index.0 >= at => Fate::NeverIssued,
-            (Some(_), Some(cut)) => fate(cut, &taken.0, index),
-            _ => Fate::Done,
-        };
-        let request = Request { says: describe(target, log, &entry.kind), fate };
+        let fate = cut.as_ref().map_or(Fate::Done, |cut| requests::fate(cut, &taken.0, index));
+        let request = Request { says: requests::describe(target, log, &entry.kind), fate };
         if index.0 >= from.0 {
             shown.requests.push(request);
         } else if matches!(fate, Fate::Lost | Fate::Torn) {
             shown.lost_earlier.push(request);
-        }
-    }
-}
-
-fn fate(cut: &Cut, taken: &[TakenEntry], index: EntryIndex) -> Fate {
-    let is_pending = cut.pending().any(|(pending, _)| pending == index);
-    match taken.iter().find(|taken| taken.entry == index) {
-        _ if !is_pending => Fate::Reached,
-        Some(TakenEntry { blocks: None, .. }) => Fate::Reached,
-        Some(TakenEntry { blocks: Some(_), .. }) => Fate::Torn,
-        None => Fate::Lost,
-    }
-}
-
-/// A disk request in words.
-fn describe<T: Target>(target: &T, log: &DiskLog, kind: &EntryKind) -> String {
-    let size = log.base().geometry().block_size.bytes();
-    match kind {
-        EntryKind::Flush => "flush".to_owned(),
-        EntryKind::Discard { block, count } => format!("discard {} ({count} blocks)", target.block_name(*block)),
-        EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
-            let verb = if matches!(kind, EntryKind::Fua { .. }) { "write (FUA)" } else { "write" };
-            let name = target.block_name(*block);
-            match target.block_content(*block, data) {
-                Some(content) => format!("{verb} {name}: {content}"),
-                None => format!("{verb} {name} ({} blocks)", data.len() / size),
-            }
         }
     }
 }

@@ -5,13 +5,12 @@ use std::{path::PathBuf, time::Duration};
 use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Severity, Stop, VisitedKind};
 
 use crate::{
-    checker::{Action, Checker},
+    checker::{Action, Checker, Mishap},
     counts::Work,
-    crash_point::CrashPoint,
     minimise::minimise,
     options::CheckOptions,
     replay::{self, Player, ReplayError, Replayed},
-    target::{Promise, Target},
+    target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
 };
 
@@ -125,20 +124,23 @@ impl<T: Target> Checkable for T {
     ) -> Result<CheckReport, SearchError> {
         let checker = Checker::new(self, options);
         let identity = format!("{} {}", run.target, serde_json::to_string(&options).expect("plain data"));
-        let report = search(&checker, run, &identity, |now| progress(now, &checker.work())).run()?;
+        let report = match search(&checker, run, &identity, |now| progress(now, &checker.work())).run() {
+            Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
+            report => report?,
+        };
         let work = checker.work();
         let mut violations: Vec<Violated> = report
             .violations
             .iter()
             .map(|violation| {
-                let trace = Recorder::record(&checker, run, &violation.trace, violation.evidence.crash.as_ref());
+                let trace = Recorder::record(&checker, run, &violation.trace, &violation.evidence.mishap);
                 let (property, severity) = (violation.property.name.to_owned(), violation.property.severity);
                 let trace = Trace { property, severity, detail: violation.evidence.detail.clone(), ..trace };
                 Violated { property: trace.property.clone(), severity, count: violation.count, trace }
             })
             .collect();
         if let Some(panic) = &report.panic {
-            let trace = Recorder::record(&checker, run, &panic.trace, None);
+            let trace = Recorder::record(&checker, run, &panic.trace, &Mishap::default());
             let trace = Trace { property: PANIC.to_owned(), detail: panic.message.clone(), ..trace };
             violations
                 .insert(0, Violated { property: PANIC.to_owned(), severity: Severity::Critical, count: 1, trace });
@@ -163,6 +165,26 @@ impl<T: Target> Checkable for T {
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
         // A trace that ends in a panic cannot be tried out again and again in one process.
         if trace.property == PANIC { Ok(trace.clone()) } else { minimise(self, trace) }
+    }
+}
+
+/// The report on a target whose fresh file system is wrong already.
+fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> CheckReport {
+    let violation = |Finding { property, detail }: Finding| {
+        let trace = Recorder::record(checker, run, &[], &Mishap::default());
+        let trace = Trace { property: property.name.to_owned(), severity: property.severity, detail, ..trace };
+        Violated { property: property.name.to_owned(), severity: property.severity, count: 1, trace }
+    };
+    CheckReport {
+        states: 0,
+        states_revisited: 0,
+        depth: 0,
+        complete: false,
+        limits: Vec::new(),
+        work: checker.work(),
+        violations: checker.start().err().map(violation).into_iter().collect(),
+        memory: MemoryUse::default(),
+        elapsed: Duration::ZERO,
     }
 }
 
@@ -200,34 +222,37 @@ impl Recorder {
         checker: &Checker<'_, T>,
         run: &RunOptions,
         moves: &[explore::Move<Action>],
-        last_crash: Option<&CrashPoint>,
+        last: &Mishap,
     ) -> Trace {
         let mut recorder = Self { ops: Vec::new(), schedule: Vec::new(), under_way: Vec::new() };
-        let mut player = Player::new(checker).expect("the search started here");
-        for a_move in moves {
-            recorder.push(&a_move.action);
-            let Some(outcome) = a_move.outcome else {
-                recorder.set_crash(last_crash.cloned());
-                break;
-            };
-            let this = recorder.schedule.last().expect("just pushed").clone();
-            let made = player.try_move(&this, &recorder.ops).expect("the search made this move");
-            let crash = made.after[outcome].1.clone();
-            recorder.set_crash(crash);
-            let this = recorder.schedule.last().expect("just pushed").clone();
-            player.go_on(&this, made).expect("the search went there");
-            recorder.under_way = player.under_way().to_vec();
-        }
-        Trace {
+        let empty = |ops, schedule| Trace {
             version: VERSION,
             target: run.target.clone(),
             options: checker.options,
             property: String::new(),
             severity: Severity::Critical,
             detail: String::new(),
-            ops: recorder.ops,
-            schedule: recorder.schedule,
+            ops,
+            schedule,
+        };
+        if moves.is_empty() {
+            return empty(recorder.ops, recorder.schedule);
         }
+        let mut player = Player::new(checker).expect("the search started here");
+        for a_move in moves {
+            recorder.push(&a_move.action);
+            let Some(outcome) = a_move.outcome else {
+                recorder.set_mishap(last.clone());
+                break;
+            };
+            recorder.set_mishap(player.mishap_of(&a_move.action, outcome));
+            let this = recorder.schedule.last().expect("just pushed").clone();
+            let made = player.try_move(&this, &recorder.ops).expect("the search made this move");
+            let this = recorder.schedule.last().expect("just pushed").clone();
+            player.go_on(&this, made).expect("the search went there");
+            recorder.under_way = player.under_way().to_vec();
+        }
+        empty(recorder.ops, recorder.schedule)
     }
 
     fn push(&mut self, action: &Action) {
@@ -238,7 +263,7 @@ impl Recorder {
             }
             Action::Go { task } => (self.under_way[*task], 0),
         };
-        let op_move = OpMove { op, choice, crash: None };
+        let op_move = OpMove { choice, ..OpMove::undisturbed(op) };
         self.schedule.push(match action {
             Action::Run { .. } => Move::Run(op_move),
             Action::Begin { .. } => Move::Begin(op_move),
@@ -246,9 +271,9 @@ impl Recorder {
         });
     }
 
-    fn set_crash(&mut self, crash: Option<CrashPoint>) {
+    fn set_mishap(&mut self, mishap: Mishap) {
         if let Some(op) = self.schedule.last_mut().and_then(Move::op_mut) {
-            op.crash = crash;
+            (op.faults, op.crash) = (mishap.faults, mishap.crash);
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct State<T: Target> {
     pub(crate) returned: SmallVec<[OpIndex; 4]>,
     /// Ops begun so far.
     pub(crate) ops: u32,
+    /// Requests that failed so far.
+    pub(crate) faults: u8,
 }
 
 impl<T: Target> Clone for State<T> {
@@ -37,6 +39,7 @@ impl<T: Target> Clone for State<T> {
             history: self.history.clone(),
             returned: self.returned.clone(),
             ops: self.ops,
+            faults: self.faults,
         }
     }
 }
@@ -47,7 +50,7 @@ impl<T: Target> State<T> {
         let promise = target.promise();
         let reference = Reference::from_tree(tree);
         let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
-        Self { mounted, disk, tasks: SmallVec::new(), reference, history, returned: SmallVec::new(), ops }
+        Self { mounted, disk, tasks: SmallVec::new(), reference, history, returned: SmallVec::new(), ops, faults: 0 }
     }
 
     /// Calls `look` with the target's view of this state.
@@ -96,7 +99,7 @@ impl<T: Target> State<T> {
 
     /// Forgets what can no longer matter: entries that are durable, and the history that they leave behind.
     pub(crate) fn settle(&mut self, target: &T, options: &CheckOptions) {
-        if options.forgets_what_was_judged(target.cache()) && options.crash != CrashMode::Flushed {
+        if options.forgets_what_was_judged(target) && options.crash != CrashMode::Flushed {
             // Every write counts as durable from now on, which leaves nothing to enumerate again.
             self.disk = Disk::with_cache(self.disk.image().clone(), target.cache());
         } else {

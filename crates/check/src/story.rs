@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::{
-    replay::{Fate, Replayed, Request, Shown},
+    replay::{Replayed, Shown},
+    requests::Request,
     trace::Trace,
 };
 
@@ -71,13 +72,7 @@ fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed:
 }
 
 fn tell_request(f: &mut fmt::Formatter<'_>, request: &Request, when: &str) -> fmt::Result {
-    let fate = match request.fate {
-        Fate::Done => "",
-        Fate::Reached => "  [on disk]",
-        Fate::Torn => "  [torn: partly on disk]",
-        Fate::Lost => "  [lost with the cache]",
-        Fate::NeverIssued => "  [never issued]",
-    };
+    let fate = request.fate.says();
     writeln!(f, "        {when}{}{fate}", request.says)
 }
 

@@ -109,6 +109,22 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// Whether it ever makes a FUA write. One that never does can be searched with fewer states; one that says so and
+    /// does it all the same is reported.
+    fn uses_fua(&self) -> bool {
+        true
+    }
+
+    /// Checks and repairs more thoroughly than recovery does, on a disk that was not recovered yet; `None` if it cannot.
+    /// The tree must be the one that recovery gives.
+    ///
+    /// # Errors
+    /// The check itself failed.
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        let _ = disk;
+        None
+    }
+
     /// How many ops are under way at the same time.
     fn tasks(&self) -> usize {
         1

@@ -1,5 +1,6 @@
 //! A violation as a file: everything needed to see it again, exactly, and nothing that depends on the machine.
 
+use disk::{CrashMode, Faults};
 use explore::Severity;
 use serde::{Deserialize, Serialize};
 use vfs::Op;
@@ -27,7 +28,7 @@ pub struct Trace {
     pub detail: String,
     /// The ops, in the order in which they began.
     pub ops: Vec<Op>,
-    /// What happened, move by move. The last move violates the property.
+    /// What happened, move by move. The last move violates the property; without moves, the fresh file system does.
     pub schedule: Vec<Move>,
 }
 
@@ -59,9 +60,19 @@ pub struct OpMove {
     /// In which way it goes, where the target leaves that open.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub choice: u32,
+    /// Which of its requests fail.
+    #[serde(default, skip_serializing_if = "Faults::is_empty")]
+    pub faults: Faults,
     /// Where the power is cut during this move; then the target recovers and goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashPoint>,
+}
+
+impl OpMove {
+    /// An op that goes in its first way, undisturbed.
+    pub fn undisturbed(op: usize) -> Self {
+        Self { op, choice: 0, faults: Faults::new(), crash: None }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
@@ -91,9 +102,20 @@ pub enum TraceError {
         /// How many there are.
         ops: usize,
     },
-    /// There is nothing to replay.
-    #[error("read the trace: it has no moves")]
-    Empty,
+    /// The power is cut in a trace of a search in which it never was.
+    #[error("read the trace: in move {number} the power is cut, but its crash mode is off")]
+    CutWhileOff {
+        /// Which move, counted from 1.
+        number: usize,
+    },
+    /// More requests fail than in the search that the trace is from.
+    #[error("read the trace: {found} requests fail, but it allows {allowed}")]
+    TooManyFaults {
+        /// How many fail.
+        found: usize,
+        /// How many may.
+        allowed: u8,
+    },
 }
 
 impl Trace {
@@ -112,12 +134,18 @@ impl Trace {
             return Err(TraceError::Version { found: version });
         }
         let trace: Self = serde_json::from_str(text)?;
-        for (number, a_move) in (1..).zip(&trace.schedule) {
-            if let Some(OpMove { op, .. }) = a_move.op().filter(|a_move| a_move.op >= trace.ops.len()) {
-                return Err(TraceError::NoSuchOp { number, op: *op, ops: trace.ops.len() });
+        for (number, op_move) in (1..).zip(&trace.schedule).filter_map(|(number, a_move)| Some((number, a_move.op()?)))
+        {
+            if op_move.op >= trace.ops.len() {
+                return Err(TraceError::NoSuchOp { number, op: op_move.op, ops: trace.ops.len() });
+            }
+            if op_move.crash.is_some() && trace.options.crash == CrashMode::Off {
+                return Err(TraceError::CutWhileOff { number });
             }
         }
-        if trace.schedule.is_empty() { Err(TraceError::Empty) } else { Ok(trace) }
+        let found = trace.schedule.iter().filter_map(Move::op).map(|op_move| op_move.faults.len()).sum();
+        let allowed = trace.options.faults;
+        if found > usize::from(allowed) { Err(TraceError::TooManyFaults { found, allowed }) } else { Ok(trace) }
     }
 
     /// The trace as pretty JSON that ends with a newline.

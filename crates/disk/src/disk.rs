@@ -135,6 +135,14 @@ impl Disk {
         self.fault(Failing::Allocation)
     }
 
+    /// Does again what another disk logged, as background work.
+    ///
+    /// # Errors
+    /// The entry does not fit the disk.
+    pub fn repeat(&mut self, entry: &Entry) -> Result<(), IoError> {
+        self.do_entry(entry.kind.clone())
+    }
+
     /// Goes back to an earlier position. A recording that is under way ends: what it saw may be undone.
     ///
     /// # Panics

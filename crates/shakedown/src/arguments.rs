@@ -78,13 +78,15 @@ pub struct Check {
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 12] = [
+const FIXED_BY_THE_RUN: [&str; 14] = [
     "target",
     "depth",
     "crash",
     "contract",
     "crash_states",
     "no_continue",
+    "recovery_crashes",
+    "faults",
     "search",
     "visited",
     "bitstate_bits",
@@ -111,6 +113,12 @@ pub struct Plan {
     /// Do not go on from what recovery made of a crash state
     #[arg(long)]
     pub no_continue: bool,
+    /// Cut the power during recovery too; whatever that leaves must recover to the same tree
+    #[arg(long)]
+    pub recovery_crashes: bool,
+    /// Let up to N reads, writes, flushes and allocations fail, each in turn; an op must then fail or succeed as a whole
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=8))]
+    pub faults: Option<u8>,
     /// In which order states are expanded [default: bfs]
     #[arg(long, value_name = "ORDER")]
     pub search: Option<SearchOrder>,

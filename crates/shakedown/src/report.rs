@@ -50,6 +50,10 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
         rows.push(("crash states", format!("{} judged, {distinct}", count(work.crash_states))));
         let memoised = count(work.recoveries_memoised);
         rows.push(("recoveries", format!("{} run, {memoised} known from what they read", count(work.recoveries))));
+        if summary.settings.recovery_crashes {
+            let states = count(work.recovery_crash_states);
+            rows.push(("interrupted", format!("{states} crash states of recoveries, each recovered again")));
+        }
     }
     let per_state = format!(", {:.1} bytes a state", summary.bytes_per_state);
     let per_state = if summary.states >= TELLING_STATES { &per_state } else { "" };

@@ -27,6 +27,8 @@ pub struct Settings {
     pub contract: Option<Contract>,
     pub crash_states_max: u32,
     pub continue_after_crash: bool,
+    pub recovery_crashes: bool,
+    pub faults: u8,
     pub search: SearchOrder,
     pub visited: VisitedSet,
     pub bitstate_bits: Option<u8>,
@@ -55,6 +57,8 @@ impl Settings {
             contract: named.entry.has_disk.then(|| plan.contract.unwrap_or(named.target.promise().contract)),
             crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
             continue_after_crash: !plan.no_continue,
+            recovery_crashes: plan.recovery_crashes,
+            faults: plan.faults.unwrap_or(0),
             search: plan.search.unwrap_or(SearchOrder::Bfs),
             visited,
             bitstate_bits: is_bitstate.then(|| plan.bitstate_bits.unwrap_or(BITSTATE_BITS)),
@@ -71,9 +75,11 @@ impl Settings {
             crash: self.crash,
             contract: self.contract.unwrap_or(Contract::Mountable),
             continue_after_crash: self.continue_after_crash,
-            probe: true,
+            recovery_crashes: self.recovery_crashes,
+            faults: self.faults,
             crash_states_max: self.crash_states_max as usize,
             seed: self.seed,
+            ..CheckOptions::default()
         }
     }
 
@@ -122,6 +128,8 @@ impl Settings {
             flags.push(format!("--crash {} --contract {contract}", self.crash));
             flags.push(format!("--crash-states {}", self.crash_states_max));
             flags.extend((!self.continue_after_crash).then(|| "--no-continue".to_owned()));
+            flags.extend(self.recovery_crashes.then(|| "--recovery-crashes".to_owned()));
+            flags.extend((self.faults > 0).then(|| format!("--faults {}", self.faults)));
         }
         flags.push(format!("--search {} --visited {}", word(&self.search), word(&self.visited)));
         flags.extend(self.bitstate_bits.map(|bits| format!("--bitstate-bits {bits}")));

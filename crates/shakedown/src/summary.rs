@@ -150,6 +150,7 @@ fn sum(one: Work, other: Work) -> Work {
         crash_states_distinct: one.crash_states_distinct + other.crash_states_distinct,
         recoveries: one.recoveries + other.recoveries,
         recoveries_memoised: one.recoveries_memoised + other.recoveries_memoised,
+        recovery_crash_states: one.recovery_crash_states + other.recovery_crash_states,
         positions_sampled: one.positions_sampled + other.positions_sampled,
     }
 }

@@ -296,6 +296,24 @@ impl Op {
         }
     }
 
+    /// The slot that it works on.
+    pub fn fd(&self) -> Option<Fd> {
+        match self {
+            Self::Open { fd, .. } | Self::Close { fd } => Some(*fd),
+            Self::Read { file, .. }
+            | Self::Write { file, .. }
+            | Self::Truncate { file, .. }
+            | Self::Fallocate { file, .. }
+            | Self::Fsync { file }
+            | Self::Fdatasync { file }
+            | Self::Msync { file, .. } => match file {
+                File::Fd(fd) => Some(*fd),
+                File::Path(_) => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether its purpose is to make something durable. A write through `O_SYNC` does so as well, but only the file
     /// system that holds the slot can know.
     pub fn is_persistence(&self) -> bool {

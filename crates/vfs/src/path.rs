@@ -39,6 +39,14 @@ impl Path {
         }
     }
 
+    /// The path without its last component; `None` for the root.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let text = self.0.trim_end_matches('/');
+        let slash = text.rfind('/')?;
+        Some(if slash == 0 { Self::root() } else { Self(Arc::from(&text[..slash])) })
+    }
+
     /// The text, with its leading slash.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -21,7 +21,7 @@ fn with_ops_before(trace: &Trace, ops: &[&str]) -> Trace {
             taken.filter_map(|request| request.op.as_mut()).for_each(|op| *op += ops.len());
         }
     }
-    let runs = (0..ops.len()).map(|op| Move::Run(OpMove { op, choice: 0, crash: None }));
+    let runs = (0..ops.len()).map(|op| Move::Run(OpMove::undisturbed(op)));
     longer.schedule = runs.chain(longer.schedule).collect();
     longer.ops = [ops, longer.ops].concat();
     longer

@@ -98,11 +98,13 @@ fn what_is_said_names_the_op_and_the_values() {
     let detail = said(Kind::OneBlock, Flaw::ShortCount, Off, Mountable, "outcome");
     assert_eq!(detail, r#"write("/a", at=end, len=1, fill=10) returned Count(0), expected Count(1)"#);
     let detail = said(Kind::OneBlock, Flaw::Tired, Prefix, Mountable, "usable");
-    assert_eq!(detail, r#"after recovery, create("/b", mode=0644) failed with EROFS, expected that it succeeded"#);
+    let early = "with the power cut before the first op";
+    let says = r#"after recovery, create("/a", mode=0644) failed with EROFS, expected that it succeeded"#;
+    assert_eq!(detail, format!("{early}, {says}"));
     let detail = said(Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, "usable");
     assert_eq!(detail, "after recovery and remount(), tree: /a: is missing, expected a file with 0 bytes");
     let detail = said(Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, "recovery-nondeterministic");
-    assert_eq!(detail, "run again on the same disk, it wrote something else");
+    assert_eq!(detail, format!("{early}, run again on the same disk, it wrote something else"));
     let detail = said(Kind::TwoSlots, Flaw::GivesUp, Torn, Mountable, "recovery-fails");
     assert_eq!(detail, "mount failed with EIO (input/output error)");
     let detail = said(Kind::OneBlock, Flaw::SyncDoesNothing, Flushed, Synced, "pinned-name");

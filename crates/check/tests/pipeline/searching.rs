@@ -11,7 +11,7 @@ use crate::store::Store;
 pub const DEPTH: u32 = 5;
 
 pub fn options(crash: CrashMode, contract: Contract) -> CheckOptions {
-    CheckOptions { crash, contract, continue_after_crash: true, probe: true, crash_states_max: 4096, seed: 0 }
+    CheckOptions { crash, contract, ..CheckOptions::default() }
 }
 
 fn run_options() -> RunOptions {

@@ -185,7 +185,7 @@ impl Store {
     /// Clears a broken slot.
     fn recover(&self, disk: &mut Disk) -> Result<(), IoError> {
         match self.flaw {
-            Flaw::Moody if self.mood().is_multiple_of(2) => disk.read(self.noise(), &mut self.filled(0))?,
+            Flaw::Moody if self.mood().is_multiple_of(3) => disk.read(self.noise(), &mut self.filled(0))?,
             Flaw::Tired | Flaw::Forgetful | Flaw::Superstitious => disk.write(self.note(), &self.filled(1))?,
             Flaw::Fickle => disk.write(self.note(), &self.filled(self.mood()))?,
             _ => {}

@@ -1,7 +1,7 @@
 //! The trace as a file: what is written is read back, and what is no trace is refused with a reason.
 
-use check::{Move, Trace, TraceError, VERSION};
-use disk::CrashMode;
+use check::{CheckOptions, Move, Trace, TraceError, VERSION};
+use disk::{CrashMode, Failing, Fault};
 use vfs::contract::Contract;
 
 use crate::{
@@ -66,10 +66,15 @@ fn what_is_no_trace_is_malformed() {
 }
 
 #[test]
-fn a_trace_must_have_moves_and_their_ops() {
+fn the_moves_of_a_trace_must_be_possible() {
     let trace = a_trace();
-    let empty = Trace { schedule: Vec::new(), ..trace.clone() };
-    assert!(matches!(Trace::from_json(&empty.to_json()), Err(TraceError::Empty)));
+    let off = CheckOptions { crash: CrashMode::Off, ..trace.options };
+    let off = Trace { options: off, ..trace.clone() };
+    assert!(matches!(Trace::from_json(&off.to_json()), Err(TraceError::CutWhileOff { .. })));
+    let mut faulty = trace.clone();
+    let Some(Move::Run(last)) = faulty.schedule.last_mut() else { panic!("it ends with an op") };
+    last.faults.push(Fault { what: Failing::Read, after: 0 });
+    assert!(matches!(Trace::from_json(&faulty.to_json()), Err(TraceError::TooManyFaults { found: 1, allowed: 0 })));
     let ops = trace.ops.len() - 1;
     let lacking = Trace { ops: trace.ops[..ops].to_vec(), ..trace };
     let error = Trace::from_json(&lacking.to_json()).expect_err("the last move has no op");

@@ -26,9 +26,8 @@ fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
             crash: CrashMode::Prefix,
             contract: Contract::Mountable,
             continue_after_crash: true,
-            probe: true,
             crash_states_max: 1,
-            seed: 0,
+            ..CheckOptions::default()
         },
         property: "contents".to_owned(),
         severity: Severity::Critical,
@@ -44,7 +43,7 @@ fn trace(ops: &[Op]) -> Trace {
 }
 
 fn plain(op: usize) -> OpMove {
-    OpMove { op, choice: 0, crash: None }
+    OpMove::undisturbed(op)
 }
 
 fn cut(op: usize) -> OpMove {

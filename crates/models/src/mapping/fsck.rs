@@ -57,7 +57,10 @@ pub(super) fn check_and_repair<L: Layout>(layout: &L, disk: &mut Disk) -> Result
     let mut scan = scan(layout, disk);
     let is_dead = |finding: &Finding| finding.property == DEAD_BLOCK;
     if scan.findings.iter().all(is_dead) {
-        layout.repair(disk, scan.dead)?;
+        if scan.dead != 0 {
+            layout.repair(disk, scan.dead)?;
+            disk.flush()?;
+        }
         scan.findings.iter_mut().for_each(|finding| finding.detail.push_str("; repaired"));
     }
     Ok(scan.findings)

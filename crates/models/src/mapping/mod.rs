@@ -313,6 +313,10 @@ impl<L: Layout> Target for FileMapping<L> {
         self.variant.cache
     }
 
+    fn uses_fua(&self) -> bool {
+        false
+    }
+
     fn tasks(&self) -> usize {
         self.variant.threads
     }

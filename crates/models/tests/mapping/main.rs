@@ -1,6 +1,7 @@
 //! The file-mapping models, from single ops to searches of everything that they can do.
 
 mod fsck;
+mod futures;
 mod ops;
 mod random;
 mod renaming;

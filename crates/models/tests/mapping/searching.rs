@@ -8,7 +8,7 @@ use vfs::contract::Contract;
 
 /// How the models are checked here: what they promise is `mountable`, and damage is looked for after crashes too.
 pub fn options(crash: CrashMode) -> CheckOptions {
-    CheckOptions { crash, contract: Contract::Mountable, continue_after_crash: true, crash_states_max: 4096, seed: 0 }
+    CheckOptions { crash, contract: Contract::Mountable, ..CheckOptions::default() }
 }
 
 /// An exact breadth-first search without a budget: it ends when nothing is left.
@@ -35,10 +35,16 @@ pub fn variant(writes: Writes, threads: usize, (files, blocks): (u8, u8)) -> Var
 
 /// Searches a variant to its last state.
 pub fn search<L: Layout>(variant: Variant, crash: CrashMode, workers: usize) -> CheckReport {
+    search_in::<L>(Order::BreadthFirst, variant, options(crash), workers)
+}
+
+/// As [`search`], in another order or with other options.
+pub fn search_in<L: Layout>(order: Order, variant: Variant, options: CheckOptions, workers: usize) -> CheckReport {
     let target = FileMapping::<L>::new(variant);
-    let report = target.check(options(crash), &run_options(workers, variant.symmetry), &mut |_, _| {});
+    let run = RunOptions { order, ..run_options(workers, variant.symmetry) };
+    let report = target.check(options, &run, &mut |_, _| {});
     let report = report.expect("a search without a checkpoint has nothing that could fail");
-    assert!(report.complete, "{variant:?} under {crash}: {:?}", report.limits);
+    assert!(report.complete, "{variant:?} under {}: {:?}", options.crash, report.limits);
     report
 }
 

@@ -2,21 +2,28 @@
 //!
 //! A recovery is known by its reads only if it is deterministic, so a sample of recoveries is run twice and compared.
 
-use std::sync::Arc;
+mod interrupted;
+mod once;
 
-use disk::{Block, Disk, EntryKind, Image, Memo, ReadSet};
-use explore::Property;
-use vfs::{Errno, Tree};
-
-use crate::{
-    probe,
-    target::{Finding, Target},
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
+
+use disk::{Disk, Entry, Image, Memo};
+use explore::Property;
+use vfs::Tree;
+
+use crate::target::{Finding, Target};
+
+pub(crate) use self::interrupted::Interruptions;
 
 /// A recovery ended with an error instead of a file system.
 pub(crate) const RECOVERY_FAILS: Property = Property::critical("recovery-fails");
 /// The same crash state recovered in two ways.
 pub(crate) const RECOVERY_NONDETERMINISTIC: Property = Property::critical("recovery-nondeterministic");
+/// A recovery panicked.
+pub(crate) const RECOVERY_PANICS: Property = Property::critical("recovery-panics");
 
 /// The memo gives up growing at this many nodes (a few hundred bytes each); recoveries beyond it are run each time.
 const MEMO_NODES_MAX: usize = 4_000_000;
@@ -39,10 +46,11 @@ pub(crate) struct Recovered<T: Target> {
     pub file_system: Option<(T::Mounted, Tree)>,
     /// What fsck found and repaired, what it could not, and what the metadata checks found afterwards.
     pub findings: Vec<Finding>,
-    /// What went wrong when it was tried out, see [`probe`]. It is not tried if a critical property is violated.
-    pub unusable: Option<Finding>,
-    /// The blocks that recovery changed.
-    writes: Vec<(Block, Vec<u8>)>,
+    /// What went wrong when it was recovered again, recovered more thoroughly or tried out. None of that is done if a
+    /// critical property is violated.
+    pub afterwards: Option<Finding>,
+    /// What recovery asked of the disk.
+    pub log: Arc<[Entry]>,
 }
 
 /// How much work recoveries were.
@@ -71,18 +79,27 @@ impl<T: Target> Recoverer<T> {
         RecoveryCounts { run: counts.misses, memoised: counts.hits }
     }
 
-    /// What recovery makes of an image.
+    /// What recovery makes of an image. A panic is a result too: it says more with the power cut that led to it.
     pub fn recover(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
         if let Some(known) = self.memo.lookup(image) {
             return Arc::clone(&known);
         }
-        let (mut recovered, reads) = self.run(target, image);
+        catch_unwind(AssertUnwindSafe(|| self.run(target, image))).unwrap_or_else(|payload| {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let message = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a message");
+            let detail = format!("recovery, or the first use after it, panicked: {message}");
+            Arc::new(Recovered::nothing(Finding { property: RECOVERY_PANICS, detail }))
+        })
+    }
+
+    fn run(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
+        let (mut recovered, reads) = once::recover(target, image, self.probe);
         if self.is_run_again(image) {
-            let (again, reads_again) = self.run(target, image);
+            let (again, reads_again) = once::recover(target, image, self.probe);
             let difference = if reads == reads_again { recovered.difference(target, &again) } else { Some("read") };
             if let Some(what) = difference {
-                let detail = format!("run again on the same disk, it {what} something else");
-                recovered = Recovered::nondeterministic(detail);
+                recovered =
+                    Recovered::nondeterministic(format!("run again on the same disk, it {what} something else"));
             }
         }
         let recovered = Arc::new(recovered);
@@ -98,37 +115,16 @@ impl<T: Target> Recoverer<T> {
             Again::Each => true,
         }
     }
-
-    /// Recovers once. What the probe reads is part of what is read: its result is remembered too.
-    fn run(&self, target: &T, image: &Image) -> (Recovered<T>, ReadSet) {
-        let mut disk = Disk::new(image.clone());
-        disk.record_reads();
-        let mut findings = Vec::new();
-        let file_system = match bring_up(target, &mut disk, &mut findings) {
-            Ok(file_system) => Some(file_system),
-            Err((what, errno)) => {
-                let detail = format!("{what} failed with {errno} ({})", errno.meaning());
-                findings.push(Finding { property: RECOVERY_FAILS, detail });
-                None
-            }
-        };
-        let writes = changed_blocks(&disk);
-        let sound = self.probe && !findings.iter().any(Finding::is_critical);
-        let to_try = file_system.as_ref().filter(|_| sound);
-        let unusable = to_try.and_then(|(mounted, tree)| probe::try_out(target, mounted, &mut disk, tree));
-        let reads = disk.take_reads().expect("recording is on");
-        (Recovered { file_system, findings, unusable, writes }, reads)
-    }
 }
 
 impl<T: Target> Recovered<T> {
-    /// The disk after recovery, all of it durable.
+    /// The disk after recovery. What recovery did not flush is pending.
     pub fn disk(&self, target: &T, crashed: &Image) -> Disk {
-        let mut image = crashed.clone();
-        for (block, data) in &self.writes {
-            image.write(*block, data).expect("recovery wrote it to a disk of this size");
+        let mut disk = Disk::with_cache(crashed.clone(), target.cache());
+        for entry in &*self.log {
+            disk.repeat(entry).expect("recovery asked it of a disk of this size");
         }
-        Disk::with_cache(image, target.cache())
+        disk
     }
 
     /// In what a second recovery of the same image differs.
@@ -145,43 +141,20 @@ impl<T: Target> Recovered<T> {
             (first, second) => (first.is_none() == second.is_none(), true),
         };
         let same = [
-            (self.writes == again.writes, "wrote"),
+            (self.log == again.log, "wrote"),
             (self.findings == again.findings, "found"),
             (same_tree, "showed"),
             (same_memory, "kept in memory"),
-            (self.unusable == again.unusable, "did when it was used"),
+            (self.afterwards == again.afterwards, "did when it was used"),
         ];
         same.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
     }
 
     fn nondeterministic(detail: String) -> Self {
-        let findings = vec![Finding { property: RECOVERY_NONDETERMINISTIC, detail }];
-        Self { file_system: None, findings, unusable: None, writes: Vec::new() }
+        Self::nothing(Finding { property: RECOVERY_NONDETERMINISTIC, detail })
     }
-}
 
-fn bring_up<T: Target>(
-    target: &T,
-    disk: &mut Disk,
-    findings: &mut Vec<Finding>,
-) -> Result<(T::Mounted, Tree), (&'static str, Errno)> {
-    findings.extend(target.fsck(disk).map_err(|errno| ("fsck", errno))?);
-    let mounted = target.mount(disk).map_err(|errno| ("mount", errno))?;
-    for finding in target.invariants(&mounted, disk) {
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
+    fn nothing(finding: Finding) -> Self {
+        Self { file_system: None, findings: vec![finding], afterwards: None, log: Arc::new([]) }
     }
-    let tree = target.observe(&mounted, disk).map_err(|errno| ("reading the tree", errno))?;
-    Ok((mounted, tree))
-}
-
-/// The blocks that were written, with their last content.
-fn changed_blocks(disk: &Disk) -> Vec<(Block, Vec<u8>)> {
-    let mut blocks = std::collections::BTreeSet::new();
-    for (_, entry) in disk.log().entries().filter(|(_, entry)| entry.kind != EntryKind::Flush) {
-        let (first, count) = entry.extent(disk.geometry());
-        blocks.extend(first.0..first.0 + count);
-    }
-    blocks.into_iter().map(|block| (Block(block), disk.image().block(Block(block)).to_vec())).collect()
 }

@@ -1,0 +1,156 @@
+//! One recovery, with what must be true right after it: recovering again changes nothing, a more thorough check agrees,
+//! and the file system can be used.
+//!
+//! All of that is remembered together, so the reads of all of it are kept: a block that only a later step reads counts
+//! as long as recovery had not written it before.
+
+use disk::{Block, Disk, EntryKind, Image, ReadSet};
+use explore::Property;
+use smallvec::{SmallVec, smallvec};
+use vfs::{Errno, Tree};
+
+use super::{RECOVERY_FAILS, Recovered};
+use crate::{
+    probe,
+    target::{Finding, Target},
+};
+
+/// A second recovery, with nothing in between, finds something to do or shows another tree.
+const RECOVERY_UNSTABLE: Property = Property::critical("recovery-unstable");
+/// The thorough check leaves another tree than recovery.
+const FSCK_DISAGREES: Property = Property::critical("fsck-disagrees");
+
+/// What was read of the crash image.
+struct Reads {
+    set: ReadSet,
+    /// A bit for each block that was read from the crash image, and one for each that recovery wrote.
+    read: SmallVec<[u64; 4]>,
+    written: SmallVec<[u64; 4]>,
+}
+
+impl Reads {
+    fn new(set: ReadSet, recovered: &Disk) -> Self {
+        let words = recovered.geometry().blocks.div_ceil(64) as usize;
+        let mut reads = Self { set, read: smallvec![0; words], written: smallvec![0; words] };
+        reads.set.0.iter().for_each(|read| mark(&mut reads.read, read.block));
+        for (_, entry) in recovered.log().entries().filter(|(_, entry)| entry.kind != EntryKind::Flush) {
+            let (first, count) = entry.extent(recovered.geometry());
+            (first.0..first.0 + count).for_each(|block| mark(&mut reads.written, Block(block)));
+        }
+        reads
+    }
+
+    /// Adds what was read from a disk that started as the crash image, or, if `after`, as recovery left it.
+    fn add(&mut self, disk: &mut Disk, after: bool) {
+        let more = disk.take_reads().expect("recording is on");
+        for read in more.0 {
+            if !is_marked(&self.read, read.block) && !(after && is_marked(&self.written, read.block)) {
+                mark(&mut self.read, read.block);
+                self.set.0.push(read);
+            }
+        }
+    }
+}
+
+fn mark(bits: &mut [u64], block: Block) {
+    bits[block.0 as usize / 64] |= 1 << (block.0 % 64);
+}
+
+fn is_marked(bits: &[u64], block: Block) -> bool {
+    bits[block.0 as usize / 64] >> (block.0 % 64) & 1 == 1
+}
+
+fn recording(image: &Image) -> Disk {
+    let mut disk = Disk::new(image.clone());
+    disk.record_reads();
+    disk
+}
+
+/// Recovers once; the result with everything that it depends on.
+pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Recovered<T>, ReadSet) {
+    let mut disk = recording(image);
+    let (file_system, mut findings) = match bring_up(target, &mut disk) {
+        Ok(Up { repaired, mounted, tree }) => (Some((mounted, tree)), repaired),
+        Err((mut findings, detail)) => {
+            findings.push(Finding { property: RECOVERY_FAILS, detail });
+            (None, findings)
+        }
+    };
+    if let Some((mounted, _)) = &file_system {
+        for finding in target.invariants(mounted, &disk) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
+    let set = disk.take_reads().expect("recording is on");
+    let mut reads = Reads::new(set, &disk);
+    let mut afterwards = None;
+    if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
+        afterwards = recover_again(target, disk.image(), tree, &mut reads)
+            .or_else(|| check_thoroughly(target, image, tree, &mut reads))
+            .or_else(|| if probe { try_out(target, mounted, disk.image(), tree, &mut reads) } else { None });
+    }
+    (Recovered { file_system, findings, afterwards, log }, reads.set)
+}
+
+/// A file system that was brought up.
+struct Up<T: Target> {
+    /// What fsck found.
+    repaired: Vec<Finding>,
+    mounted: T::Mounted,
+    tree: Tree,
+}
+
+fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Result<Up<T>, (Vec<Finding>, String)> {
+    let says = |what: &str, errno: Errno| format!("{what} failed with {errno} ({})", errno.meaning());
+    let repaired = target.fsck(disk).map_err(|errno| (Vec::new(), says("fsck", errno)))?;
+    let mounted = match target.mount(disk) {
+        Ok(mounted) => mounted,
+        Err(errno) => return Err((repaired, says("mount", errno))),
+    };
+    match target.observe(&mounted, disk) {
+        Ok(tree) => Ok(Up { repaired, mounted, tree }),
+        Err(errno) => Err((repaired, says("reading the tree", errno))),
+    }
+}
+
+/// The power may be cut right after recovery, before anything else happens.
+fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
+    let mut disk = recording(image);
+    let wrong = match bring_up(target, &mut disk) {
+        Err((_, what)) => Some(what),
+        Ok(again) if !again.tree.same_as(tree) => Some(vfs::tree::diff(&again.tree, tree).to_string()),
+        Ok(again) => again.repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
+    };
+    reads.add(&mut disk, true);
+    wrong.map(|what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") })
+}
+
+/// What the thorough check makes of the same crash state.
+fn check_thoroughly<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
+    let mut disk = recording(image);
+    let checked = target.full_fsck(&mut disk)?;
+    let mounted = checked.and_then(|_| target.mount(&mut disk));
+    let wrong = match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
+        Err(errno) => Some(format!("failed with {errno} ({})", errno.meaning())),
+        Ok(thorough) if !thorough.same_as(tree) => Some(vfs::tree::diff(&thorough, tree).to_string()),
+        Ok(_) => None,
+    };
+    reads.add(&mut disk, false);
+    wrong.map(|what| Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") })
+}
+
+fn try_out<T: Target>(
+    target: &T,
+    mounted: &T::Mounted,
+    image: &Image,
+    tree: &Tree,
+    reads: &mut Reads,
+) -> Option<Finding> {
+    let mut disk = recording(image);
+    let wrong = probe::try_out(target, mounted, &mut disk, tree);
+    reads.add(&mut disk, true);
+    wrong
+}
