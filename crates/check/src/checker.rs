@@ -12,6 +12,7 @@ use explore::{Property, Step, System};
 use vfs::{Op, Outcome};
 
 use crate::{
+    compare::differences,
     counts::{Counts, Work},
     crash::Which,
     crash_point::CrashPoint,
@@ -149,8 +150,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let Finding { property, detail } = wrong.or_else(|| {
             let (found, expected) = (&recovered.file_system.as_ref()?.1, start.reference.tree());
             let differs = !found.same_as(&expected);
-            let detail = || vfs::tree::diff(found, &expected).to_string();
-            differs.then(|| Finding { property: RECOVERY_FAILS, detail: detail() })
+            differs.then(|| Finding { property: RECOVERY_FAILS, detail: differences(found, &expected) })
         })?;
         Some(Finding { property, detail: format!("with the power cut before the first op, {detail}") })
     }

@@ -3,7 +3,7 @@
 use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
 use smallvec::SmallVec;
-use vfs::{Difference, NodeId, Op, Outcome, Path, Value, tree::Aspect};
+use vfs::{Difference, NodeId, Op, Outcome, Path, Tree, Value, tree::Aspect};
 
 use crate::{
     crash::CONTENTS,
@@ -155,6 +155,12 @@ impl<T: Target> State<T> {
 fn is_at_or_below(path: &Path, other: &Path) -> bool {
     let below = |rest: &str| rest.is_empty() || rest.starts_with('/') || other.as_str() == "/";
     path.as_str().strip_prefix(other.as_str()).is_some_and(below)
+}
+
+/// In what a tree differs from the expected one, in one line.
+pub(crate) fn differences(found: &Tree, expected: &Tree) -> String {
+    let lines = vfs::tree::diff(found, expected).0;
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The requests that fail, in words: `its read 1 and its write 3 fail`.

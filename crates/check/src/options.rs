@@ -22,7 +22,7 @@ pub struct CheckOptions {
     /// is run once for each recovery that is run, which costs the mapping models 12 % (link, cached, two threads) to
     /// 77 % (index, ordered) more instructions.
     pub probe: bool,
-    /// Whether the power is cut during recovery too, at every point, as often as it takes.
+    /// Whether the power is cut during recovery too, at every point.
     #[serde(default)]
     pub recovery_crashes: bool,
     /// How many requests of a trace may fail at most.

@@ -19,11 +19,17 @@ pub(crate) const USABLE: Property = Property::critical("usable");
 /// Enough to need a block of most file systems, or an inline area.
 const DATA: Data = Data { len: 512, fill: 0x5a };
 
-/// Tries a recovered file system; what is wrong with it, if anything is. `disk` is left as the last op left it, with
-/// everything that was read recorded if it was recording.
-pub(crate) fn try_out<T: Target>(target: &T, mounted: &T::Mounted, disk: &mut Disk, tree: &Tree) -> Option<Finding> {
+/// Tries a recovered file system with a list of ops; what is wrong with it, if anything is. `disk` is left as the last op
+/// left it, with everything that was read recorded if it was recording.
+pub(crate) fn try_out<T: Target>(
+    target: &T,
+    mounted: &T::Mounted,
+    disk: &mut Disk,
+    tree: &Tree,
+    ops: Vec<Op>,
+) -> Option<Finding> {
     let mut state = State::fresh(target, mounted.clone(), disk.clone(), tree, 0);
-    let wrong = target.probe(tree).into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op));
+    let wrong = ops.into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op));
     *disk = state.disk;
     wrong
 }

@@ -64,13 +64,13 @@ pub trait Target: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The ops with which a recovered file system is tried, given what a user sees of it. Whatever the reference makes of
-    /// them is right, so they may fail. A remount follows by itself.
+    /// The ops with which a recovered file system is tried, given what a user sees of it: lists that are each run on a
+    /// copy of their own. Whatever the reference makes of them is right, so they may fail. A remount follows by itself.
     ///
     /// What they do is remembered together with the recovery. So in recovery and in these ops, what a target does must
     /// follow from what it has read with the disk's reading methods.
-    fn probe(&self, tree: &Tree) -> Vec<Op> {
-        probe::usual_ops(tree)
+    fn probe(&self, tree: &Tree) -> Vec<Vec<Op>> {
+        vec![probe::usual_ops(tree)]
     }
 
     /// Checks the metadata of the mounted file system while no op is under way.

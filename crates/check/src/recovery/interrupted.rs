@@ -1,15 +1,14 @@
 //! Recovery under fire: the power is cut again while recovery writes, and whatever that leaves must recover to the tree
 //! that the uninterrupted recovery gave.
 //!
-//! Recovery's requests are a disk log like any other. What a cut leaves is recovered, that recovery is cut as well, and
-//! so on until nothing new comes. Most of it is free: a recovery is known by what it reads, so a write that no recovery
-//! reads, that changes nothing, or that a later one covers makes no recovery run again.
+//! Recovery's requests are a disk log like any other. Most second recoveries are free: a recovery is known by what it
+//! reads, so a write that recovery does not read, that changes nothing, or that a later one covers makes it run no more.
 //!
 //! An error is easiest to understand on the kindest disk that shows it, so disks are tried from kind to harsh, as far as
 //! the crash mode allows.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -22,6 +21,7 @@ use vfs::Tree;
 
 use super::{Recovered, Recoverer};
 use crate::{
+    compare::differences,
     options::CheckOptions,
     requests::{self, Fate},
     target::{Finding, Target},
@@ -144,29 +144,17 @@ struct Search<'a, T: Target> {
 
 impl<T: Target> Search<'_, T> {
     fn try_view(&self, image: &Image, view: View) -> Option<Finding> {
-        let limits = Limits { only_new: true, ..self.options.limits(true) };
-        let mut seen = HashSet::from([image.hash()]);
-        let mut waiting = vec![image.clone()];
-        while let Some(image) = waiting.pop() {
-            let recovered = self.recoverer.recover(self.target, &image);
-            let disk = recovered.disk(self.target, &image);
-            for position in (1..=recovered.log.len()).map(Position) {
-                let (states, sampled) = view.states(disk.log(), position, limits);
-                self.interruptions.sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
-                for crashed in states {
-                    if !seen.insert(crashed.image.hash()) {
-                        continue;
-                    }
-                    if seen.len() > self.options.crash_states_max {
-                        self.interruptions.sampled.fetch_add(1, Ordering::Relaxed);
-                        return None;
-                    }
-                    self.interruptions.states.fetch_add(1, Ordering::Relaxed);
-                    let again = self.recoverer.recover(self.target, &crashed.image);
-                    if let Some(wrong) = self.wrong(&again) {
-                        return Some(self.finding(view, &disk, &crashed, &wrong));
-                    }
-                    waiting.push(crashed.image);
+        let limits = self.options.limits(true);
+        let recovered = self.recoverer.recover(self.target, image);
+        let disk = recovered.disk(self.target, image);
+        for position in (1..=recovered.log.len()).map(Position) {
+            let (states, sampled) = view.states(disk.log(), position, limits);
+            self.interruptions.sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
+            self.interruptions.states.fetch_add(states.len() as u64, Ordering::Relaxed);
+            for crashed in states {
+                let again = self.recoverer.recover(self.target, &crashed.image);
+                if let Some(wrong) = self.wrong(&again) {
+                    return Some(self.finding(view, &disk, &crashed, &wrong));
                 }
             }
         }
@@ -180,7 +168,7 @@ impl<T: Target> Search<'_, T> {
                 let critical = again.findings.iter().find(|finding| finding.is_critical());
                 critical.map(|finding| format!("{}: {}", finding.property.name, finding.detail))
             }
-            Some((_, tree)) => Some(vfs::tree::diff(tree, self.tree).to_string()),
+            Some((_, tree)) => Some(differences(tree, self.tree)),
             None => Some(again.findings.last().map_or_else(String::new, |finding| finding.detail.clone())),
         }
     }

@@ -11,6 +11,7 @@ use vfs::{Errno, Tree};
 
 use super::{RECOVERY_FAILS, Recovered};
 use crate::{
+    compare::differences,
     probe,
     target::{Finding, Target},
 };
@@ -44,7 +45,8 @@ impl Reads {
     fn add(&mut self, disk: &mut Disk, after: bool) {
         let more = disk.take_reads().expect("recording is on");
         for read in more.0 {
-            if !is_marked(&self.read, read.block) && !(after && is_marked(&self.written, read.block)) {
+            let overwritten = after && is_marked(&self.written, read.block);
+            if !overwritten && !is_marked(&self.read, read.block) {
                 mark(&mut self.read, read.block);
                 self.set.0.push(read);
             }
@@ -69,20 +71,20 @@ fn recording(image: &Image) -> Disk {
 /// Recovers once; the result with everything that it depends on.
 pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Recovered<T>, ReadSet) {
     let mut disk = recording(image);
-    let (file_system, mut findings) = match bring_up(target, &mut disk) {
-        Ok(Up { repaired, mounted, tree }) => (Some((mounted, tree)), repaired),
-        Err((mut findings, detail)) => {
-            findings.push(Finding { property: RECOVERY_FAILS, detail });
-            (None, findings)
-        }
-    };
-    if let Some((mounted, _)) = &file_system {
-        for finding in target.invariants(mounted, &disk) {
-            if !findings.contains(&finding) {
-                findings.push(finding);
-            }
+    let Up { repaired: mut findings, mounted, tree } = bring_up(target, &mut disk);
+    for finding in mounted.iter().flat_map(|mounted| target.invariants(mounted, &disk)) {
+        if !findings.contains(&finding) {
+            findings.push(finding);
         }
     }
+    let file_system = match (mounted, tree) {
+        (Some(mounted), Ok(tree)) => Some((mounted, tree)),
+        (_, Err(detail)) => {
+            findings.push(Finding { property: RECOVERY_FAILS, detail });
+            None
+        }
+        (None, Ok(_)) => unreachable!("a tree is read from a mounted file system"),
+    };
     let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
     let set = disk.take_reads().expect("recording is on");
     let mut reads = Reads::new(set, &disk);
@@ -95,34 +97,38 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     (Recovered { file_system, findings, afterwards, log }, reads.set)
 }
 
-/// A file system that was brought up.
+/// A file system that was brought up, as far as it could be.
 struct Up<T: Target> {
     /// What fsck found.
     repaired: Vec<Finding>,
-    mounted: T::Mounted,
-    tree: Tree,
+    mounted: Option<T::Mounted>,
+    /// What a user sees, or why there is nothing to see.
+    tree: Result<Tree, String>,
 }
 
-fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Result<Up<T>, (Vec<Finding>, String)> {
+fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Up<T> {
     let says = |what: &str, errno: Errno| format!("{what} failed with {errno} ({})", errno.meaning());
-    let repaired = target.fsck(disk).map_err(|errno| (Vec::new(), says("fsck", errno)))?;
-    let mounted = match target.mount(disk) {
-        Ok(mounted) => mounted,
-        Err(errno) => return Err((repaired, says("mount", errno))),
+    let repaired = match target.fsck(disk) {
+        Ok(repaired) => repaired,
+        Err(errno) => return Up { repaired: Vec::new(), mounted: None, tree: Err(says("fsck", errno)) },
     };
-    match target.observe(&mounted, disk) {
-        Ok(tree) => Ok(Up { repaired, mounted, tree }),
-        Err(errno) => Err((repaired, says("reading the tree", errno))),
+    match target.mount(disk) {
+        Ok(mounted) => {
+            let tree = target.observe(&mounted, disk).map_err(|errno| says("reading the tree", errno));
+            Up { repaired, mounted: Some(mounted), tree }
+        }
+        Err(errno) => Up { repaired, mounted: None, tree: Err(says("mount", errno)) },
     }
 }
 
 /// The power may be cut right after recovery, before anything else happens.
 fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
     let mut disk = recording(image);
-    let wrong = match bring_up(target, &mut disk) {
-        Err((_, what)) => Some(what),
-        Ok(again) if !again.tree.same_as(tree) => Some(vfs::tree::diff(&again.tree, tree).to_string()),
-        Ok(again) => again.repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
+    let Up { repaired, tree: again, .. } = bring_up(target, &mut disk);
+    let wrong = match again {
+        Err(what) => Some(what),
+        Ok(again) if !again.same_as(tree) => Some(differences(&again, tree)),
+        Ok(_) => repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
     };
     reads.add(&mut disk, true);
     wrong.map(|what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") })
@@ -135,7 +141,7 @@ fn check_thoroughly<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &m
     let mounted = checked.and_then(|_| target.mount(&mut disk));
     let wrong = match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
         Err(errno) => Some(format!("failed with {errno} ({})", errno.meaning())),
-        Ok(thorough) if !thorough.same_as(tree) => Some(vfs::tree::diff(&thorough, tree).to_string()),
+        Ok(thorough) if !thorough.same_as(tree) => Some(differences(&thorough, tree)),
         Ok(_) => None,
     };
     reads.add(&mut disk, false);
@@ -149,8 +155,10 @@ fn try_out<T: Target>(
     tree: &Tree,
     reads: &mut Reads,
 ) -> Option<Finding> {
-    let mut disk = recording(image);
-    let wrong = probe::try_out(target, mounted, &mut disk, tree);
-    reads.add(&mut disk, true);
-    wrong
+    target.probe(tree).into_iter().find_map(|ops| {
+        let mut disk = recording(image);
+        let wrong = probe::try_out(target, mounted, &mut disk, tree, ops);
+        reads.add(&mut disk, true);
+        wrong
+    })
 }

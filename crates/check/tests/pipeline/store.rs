@@ -305,13 +305,13 @@ impl Target for Store {
         disk.flush().map_err(|_| Errno::EIO)
     }
 
-    fn probe(&self, tree: &Tree) -> Vec<Op> {
+    fn probe(&self, tree: &Tree) -> Vec<Vec<Op>> {
         let path = |name: &&str| Path::root().join(name);
         let absent = NAMES.iter().map(path).find(|path| tree.lookup(path).is_none());
         let remove = absent.is_none().then(|| Op::Unlink { path: path(&NAMES[0]) });
         let path = absent.unwrap_or_else(|| path(&NAMES[0]));
         let ops = [Op::Create { path: path.clone(), mode: 0o644 }, append(&path, 30), Op::Unlink { path }];
-        remove.into_iter().chain(ops).collect()
+        vec![remove.into_iter().chain(ops).collect()]
     }
 
     fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {

@@ -256,16 +256,16 @@ impl<L: Layout> Target for FileMapping<L> {
         }
     }
 
-    /// A file is created, appended to and deleted; if there is no name left, one is deleted first. Which free block is
-    /// taken follows from the table alone, since the first way to allocate takes the first free ones.
-    fn probe(&self, tree: &Tree) -> Vec<Op> {
-        let absent = (0..self.variant.files).map(file_path).find(|path| tree.lookup(path).is_none());
-        let is_full = absent.is_none();
-        let path = absent.unwrap_or_else(|| file_path(0));
-        let delete = Op::Unlink { path: path.clone() };
-        let ops =
-            [Op::Create { path: path.clone(), mode: content::MODE }, append(&path, content::FILL_MAX), delete.clone()];
-        is_full.then_some(delete).into_iter().chain(ops).collect()
+    /// A file is created if it is not there, appended to and deleted: each file for itself, because which file is which
+    /// must make no difference. Which free block is taken follows from the table alone, since the first way to allocate
+    /// takes the first free ones.
+    fn probe(&self, tree: &Tree) -> Vec<Vec<Op>> {
+        let ops_on = |path: Path| {
+            let create = Op::Create { path: path.clone(), mode: content::MODE };
+            let create = tree.lookup(&path).is_none().then_some(create);
+            create.into_iter().chain([append(&path, content::FILL_MAX), Op::Unlink { path }]).collect()
+        };
+        (0..self.variant.files).map(file_path).map(ops_on).collect()
     }
 
     fn choices(&self, view: &View<'_, Self>, op: &Op) -> u32 {

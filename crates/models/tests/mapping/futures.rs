@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use check::{CheckOptions, Checker, State};
+use check::{Checker, State};
 use disk::CrashMode;
 use explore::{Stepped, System};
 use models::mapping::{FileMapping, Index, Layout, Link, Variant, Writes};
@@ -43,9 +43,8 @@ fn expand<L: Layout>(
 
 fn compare_futures<L: Layout>(variant: Variant, crash: CrashMode) {
     let target = FileMapping::<L>::new(variant);
-    // A probe tries a file system out with the first file and the first block that it finds, not with any.
-    let options = CheckOptions { probe: false, ..options(crash) };
-    assert!(!options.forgets_what_was_judged(variant.cache), "what was judged is no part of the future there");
+    let options = options(crash);
+    assert!(!options.forgets_what_was_judged(&target), "what was judged is no part of the future there");
     let checker = Checker::new(&target, options);
     let mut futures: HashMap<Vec<u8>, (Future, usize)> = HashMap::new();
     let mut met = HashSet::new();

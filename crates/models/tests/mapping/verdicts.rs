@@ -92,8 +92,7 @@ fn barriers_help_even_if_the_disk_tears_writes() {
 fn golden_counts_are_the_same_for_any_order_and_number_of_workers() {
     fn check<L: Layout>(writes: Writes, threads: usize, size: (u8, u8), crash: disk::CrashMode, states: u64) {
         let variant = variant(writes, threads, size);
-        // A probe tries a file system out with the first file and the first block that it finds, not with any.
-        let options = CheckOptions { probe: false, ..options(crash) };
+        let options = options(crash);
         let [first, others @ ..] = [(Order::BreadthFirst, 1), (Order::BreadthFirst, 2), (Order::DepthFirst, 1)]
             .map(|(order, workers)| search_in::<L>(order, variant, options, workers));
         assert_eq!(first.states, states, "{variant:?} {crash}");

@@ -1,0 +1,96 @@
+//! What is wrong before anything has happened: a file system that does not start, and one that does not survive a power
+//! cut before its first op.
+
+use check::{CheckReport, Checkable, Story};
+use disk::CrashMode;
+use explore::Order;
+use vfs::{Errno, contract::Contract::Mountable};
+
+use crate::{
+    searching::{minimised, options, search, search_in, violated},
+    toy::{A, B, Toy, get, put},
+};
+
+const ORDERS: [Order; 5] = [
+    Order::DepthFirst,
+    Order::BreadthFirst,
+    Order::BestFirst,
+    Order::IterativeDeepening(2),
+    Order::RandomWalk,
+];
+
+/// The report names one violation, of the fresh file system.
+fn assert_only(report: &CheckReport, property: &str) {
+    assert_eq!(violated(report), [property]);
+    let trace = &report.violations[0].trace;
+    assert!(trace.ops.is_empty() && trace.schedule.is_empty(), "{trace:?}");
+}
+
+#[test]
+fn a_file_system_that_does_not_mount_is_a_violation_in_every_search() {
+    let unmountable = Toy { mount: |_| Err(Errno::EIO), ..Toy::RIGHT };
+    for crash in CrashMode::ALL {
+        for order in ORDERS {
+            let report = search_in(&unmountable, options(crash, Mountable), order);
+            assert_only(&report, "recovery-fails");
+            assert!(!report.complete, "{crash} {order:?}");
+            assert_eq!(violated(&search_in(&Toy::RIGHT, options(crash, Mountable), order)), [""; 0]);
+        }
+    }
+    let report = search(&unmountable, options(CrashMode::Off, Mountable));
+    let trace = &report.violations[0].trace;
+    assert_eq!(minimised(&unmountable, trace), *trace, "there is nothing to remove");
+    let replayed = unmountable.replay(trace).unwrap();
+    let told = Story { trace, replayed: &replayed, every_step: false }.to_string();
+    assert_eq!(told, "\nBroken: recovery-fails (critical)\n  a fresh file system does not mount: EIO\n");
+    let mended = Toy::RIGHT.replay(trace).expect("there is no move that it could not make");
+    assert_eq!(mended.violation, None);
+}
+
+#[test]
+fn a_mkfs_that_panics_is_reported_as_a_panic() {
+    let panicking = Toy { mkfs: || panic!("no room for a superblock"), ..Toy::RIGHT };
+    for order in ORDERS {
+        let report = search_in(&panicking, options(CrashMode::Prefix, Mountable), order);
+        assert_only(&report, "panic");
+        assert_eq!(report.violations[0].trace.detail, "no room for a superblock");
+        assert!(!report.complete);
+    }
+}
+
+/// An fsck that cannot read a file system without files.
+const REFUSES_EMPTY: Toy = Toy {
+    fsck: |disk| if get(disk, A) == 0 && get(disk, B) == 0 { Err(Errno::EIO) } else { Ok(Vec::new()) },
+    ..Toy::RIGHT
+};
+
+/// An fsck that fills an empty file system.
+const FILLS_EMPTY: Toy = Toy {
+    fsck: |disk| {
+        if get(disk, A) == 0 {
+            put(disk, A, 1)?;
+        }
+        Ok(Vec::new())
+    },
+    ..Toy::RIGHT
+};
+
+/// Whoever judges only what a request made possible never sees the image that was there before the first.
+#[test]
+fn a_power_cut_before_the_first_op_is_judged() {
+    for crash in CrashMode::ALL.into_iter().filter(|crash| *crash != CrashMode::Off) {
+        for toy in [REFUSES_EMPTY, FILLS_EMPTY] {
+            for order in ORDERS {
+                let report = search_in(&toy, options(crash, Mountable), order);
+                assert_only(&report, "recovery-fails");
+            }
+            let report = search(&toy, options(crash, Mountable));
+            let trace = &report.violations[0].trace;
+            assert!(trace.detail.starts_with("with the power cut before the first op, "), "{}", trace.detail);
+            assert_eq!(minimised(&toy, trace), *trace);
+            assert_eq!(Toy::RIGHT.replay(trace).unwrap().violation, None);
+        }
+        assert_eq!(violated(&search(&Toy::RIGHT, options(crash, Mountable))), [""; 0]);
+    }
+    assert_eq!(violated(&search(&REFUSES_EMPTY, options(CrashMode::Off, Mountable))), [""; 0]);
+}

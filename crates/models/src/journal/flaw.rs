@@ -1,0 +1,87 @@
+//! The ways in which the file system can be wrong, each one line of code away from right, each from real history.
+
+/// One way to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flaw {
+    /// The commit record is written without a flush between it and what it commits. ext3 came with barriers off for
+    /// years, and lost file systems to disks that reorder.
+    NoBarrier,
+    /// `data=ordered` that commits before the data is on its way, so that new files show zeros or old data: ext4 until
+    /// 2016, "fix data exposure after a crash".
+    DataAfterCommit,
+    /// `data=writeback` as it was in ext3: a new file may show what its blocks held before.
+    StaleData,
+    /// The tail moves on in the journal superblock before the checkpoint is flushed: jbd until 2011, "issue cache flush
+    /// after checkpointing".
+    TailBeforeCheckpoint,
+    /// Log space is used again before the journal superblock that gave it up is flushed: jbd until 2012, "write journal
+    /// superblock with FUA after checkpointing".
+    ReuseBeforeSuperblock,
+    /// A checkpoint forgets one block: a lost write, which disks and controllers do (Recon, IRON file systems).
+    CheckpointLost,
+    /// A checkpoint writes one block to the place next to its own: a misdirected write (Recon, IRON file systems).
+    CheckpointMisdirected,
+    /// The block bitmap is written home without the journal; Recon's example of a corruption that nothing notices.
+    BitmapUnjournaled,
+    /// A block that was freed in the running transaction is given out again before its commit: what ext3 keeps a second
+    /// bitmap in memory against.
+    ReuseBeforeCommit,
+    /// Freed metadata is not revoked: replay brings it back over what was put there since. Deleted directories whose
+    /// blocks became file data are why ext3 has revoke records.
+    RevokeUnwritten,
+    /// Replay does not look at revoke records; the same damage, by the other half.
+    RevokeIgnored,
+    /// Replay puts the magic number back into the journal's copy, after that was copied home, as the recovery code that
+    /// jbd and e2fsck share once did.
+    UnescapeWrongBlock,
+    /// Replay clears the journal before what it replayed is flushed: e2fsck 1.34, found by `FiSC`. It shows only when
+    /// recovery is cut short.
+    ReplayClearsFirst,
+    /// A transaction goes out as one request, with sequence numbers in its first and last block only: JFS, found by
+    /// `FiSC`. It shows only when the disk tears writes.
+    FirstAndLastSequence,
+    /// An unmount, or a check, marks the superblock clean before it has done its work: JFS and ext3, found by `FiSC`.
+    CleanTooEarly,
+}
+
+impl Flaw {
+    /// Every flaw.
+    pub const ALL: [Self; 15] = [
+        Self::NoBarrier,
+        Self::DataAfterCommit,
+        Self::StaleData,
+        Self::TailBeforeCheckpoint,
+        Self::ReuseBeforeSuperblock,
+        Self::CheckpointLost,
+        Self::CheckpointMisdirected,
+        Self::BitmapUnjournaled,
+        Self::ReuseBeforeCommit,
+        Self::RevokeUnwritten,
+        Self::RevokeIgnored,
+        Self::UnescapeWrongBlock,
+        Self::ReplayClearsFirst,
+        Self::FirstAndLastSequence,
+        Self::CleanTooEarly,
+    ];
+
+    /// Its name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoBarrier => "no-barrier",
+            Self::DataAfterCommit => "data-after-commit",
+            Self::StaleData => "stale-data",
+            Self::TailBeforeCheckpoint => "tail-before-checkpoint",
+            Self::ReuseBeforeSuperblock => "reuse-before-superblock",
+            Self::CheckpointLost => "checkpoint-lost",
+            Self::CheckpointMisdirected => "checkpoint-misdirected",
+            Self::BitmapUnjournaled => "bitmap-unjournaled",
+            Self::ReuseBeforeCommit => "reuse-before-commit",
+            Self::RevokeUnwritten => "revoke-unwritten",
+            Self::RevokeIgnored => "revoke-ignored",
+            Self::UnescapeWrongBlock => "unescape-wrong-block",
+            Self::ReplayClearsFirst => "replay-clears-first",
+            Self::FirstAndLastSequence => "first-and-last-sequence",
+            Self::CleanTooEarly => "clean-too-early",
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Damaged disks: whatever is on them, a mount ends with an errno or with a file system that can be asked and used.
+
+use check::{Target, Task};
+use disk::{Block, Disk, Image, OpIndex};
+use models::{
+    cow::{BLOCK_BYTES, Commit, Cow, Memory, Variant},
+    nodes::NodeTarget,
+};
+use vfs::Op;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// A small deterministic source of choices (the sequence of `SplitMix64`).
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % end as u64).expect("it is below a usize")
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).expect("it is a byte")
+    }
+}
+
+fn run(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, ops: &[&str]) {
+    for op in ops {
+        let op: Op = op.parse().expect("it is an op");
+        let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
+        let _any_outcome = target.step(memory, disk, &mut task);
+    }
+}
+
+/// A disk with trees of two levels, and a log if the variant has one.
+fn used(target: &NodeTarget<Cow>) -> Image {
+    let mut disk = Disk::new(target.mkfs());
+    let mut memory = target.mount(&mut disk).expect("it is fresh");
+    let before = ["mkdir(\"/d\")", "create(\"/d/f\")", "write(\"/d/f\", offset=0, len=100, fill=3)", "sync()"];
+    let logged =
+        ["create(\"/g\")", "link(\"/g\", \"/d/h\")", "write(\"/g\", offset=0, len=9, fill=4)", "fsync(\"/g\")"];
+    run(target, &mut memory, &mut disk, &[before, logged].concat());
+    disk.image().clone()
+}
+
+/// Changes a few bytes and makes the checksums right again, so that what they protect is reached.
+fn damaged(image: &Image, choices: &mut Choices) -> Image {
+    let mut image = image.clone();
+    for _ in 0..=choices.below(3) {
+        let number = choices.below(24);
+        // The superblocks are blocks 0 and 1, and 2 and 3.
+        let (first, count) = if number < 4 { (number / 2 * 2, 2) } else { (number, 1) };
+        let place = Block(u32::try_from(first).expect("it is small"));
+        let mut bytes = vec![0; count * BLOCK_BYTES];
+        image.read(place, &mut bytes).expect("it is on the disk");
+        for _ in 0..=choices.below(3) {
+            let at = 4 + choices.below(bytes.len() - 4);
+            bytes[at] = if choices.below(2) == 0 { choices.byte() } else { bytes[at] ^ (1 << choices.below(8)) };
+        }
+        if choices.below(8) > 0 {
+            let sum = xxh3_64_with_seed(&bytes[4..], u64::from(place.0)).to_le_bytes();
+            bytes[..4].copy_from_slice(&sum[..4]);
+        }
+        image.write(place, &bytes).expect("it is on the disk");
+    }
+    image
+}
+
+const AFTERWARDS: [&str; 10] = [
+    "create(\"/n\")",
+    "write(\"/n\", offset=0, len=64, fill=5)",
+    "write(\"/d/f\", offset=32, len=64, fill=6)",
+    "truncate(\"/d/f\", size=1)",
+    "rename(\"/n\", \"/d/f\")",
+    "fsync(\"/d/f\")",
+    "unlink(\"/g\")",
+    "link(\"/d/h\", \"/k\")",
+    "fsync(\"/d\")",
+    "sync()",
+];
+
+#[test]
+fn no_damage_makes_it_panic() {
+    for (log, commit) in [(false, Commit::Barrier), (true, Commit::Barrier), (true, Commit::Verify)] {
+        let target = NodeTarget::new(Cow::new(Variant::right(log, commit)));
+        let image = used(&target);
+        let (mut choices, mut mounted, mut read, mut reported) = (Choices(7), 0, 0, 0);
+        for _ in 0..4000 {
+            let mut disk = Disk::new(damaged(&image, &mut choices));
+            let Ok(mut memory) = target.mount(&mut disk) else { continue };
+            mounted += 1;
+            reported += usize::from(!target.invariants(&memory, &disk).is_empty());
+            read += usize::from(target.observe(&memory, &disk).is_ok());
+            run(&target, &mut memory, &mut disk, &AFTERWARDS);
+            let _any_outcome = target.observe(&memory, &disk);
+            let _any_findings = target.invariants(&memory, &disk);
+        }
+        // Otherwise the damage would be too little or too much to say anything.
+        assert!(
+            mounted > 400 && mounted < 4000 && read > 0 && read < mounted && reported > 0,
+            "{mounted} {read} {reported}"
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Requests that fail: the op fails and has changed nothing, what is on the disk can be mounted, and the op can be done
+//! again.
+
+use check::{Target, Task};
+use disk::{Disk, Failing, Fault, Faults, OpIndex};
+use models::{
+    cow::{Commit, Cow, Memory, Variant},
+    nodes::NodeTarget,
+};
+use vfs::{Errno, Op, Outcome};
+
+const OPS: [&str; 10] = [
+    "mkdir(\"/d\")",
+    "create(\"/d/f\")",
+    "write(\"/d/f\", offset=0, len=100, fill=1)",
+    "fsync(\"/d/f\")",
+    "write(\"/d/f\", offset=70, len=9, fill=2)",
+    "sync()",
+    "truncate(\"/d/f\", size=30)",
+    "fsync(\"/d/f\")",
+    "rename(\"/d/f\", \"/g\")",
+    "fsync(\"/g\")",
+];
+
+fn step(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, op: &str) -> Outcome {
+    let op: Op = op.parse().expect("it is an op");
+    let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
+    target.step(memory, disk, &mut task).expect("an op is one step")
+}
+
+/// Lets the request fail of which `fault` speaks; whether there was one.
+fn survives(target: &NodeTarget<Cow>, memory: &Memory, disk: &Disk, op: &str, fault: Fault) -> bool {
+    let (mut memory, mut disk) = (memory.clone(), disk.clone());
+    let before = target.observe(&memory, &disk).expect("nothing failed yet");
+    disk.arm(Faults::from_slice(&[fault]));
+    let outcome = step(target, &mut memory, &mut disk, op);
+    if disk.disarm().of(fault.what) <= fault.after {
+        assert!(outcome.is_ok(), "{op}: {outcome:?} without a fault");
+        return false;
+    }
+    assert_eq!(outcome, Err(Errno::EIO), "{op} with {fault:?}");
+    let after = target.observe(&memory, &disk).expect("it can be read");
+    assert!(after.same_as(&before), "{op} with {fault:?} failed and changed something");
+    let mut crashed = Disk::new(disk.image().clone());
+    let recovered = target.mount(&mut crashed).expect("it can be mounted");
+    assert_eq!(target.invariants(&recovered, &crashed), [], "{op} with {fault:?}");
+    assert!(step(target, &mut memory, &mut disk, op).is_ok() && step(target, &mut memory, &mut disk, "sync()").is_ok());
+    let expected = target.observe(&memory, &disk).expect("it can be read");
+    let mut again = Disk::new(disk.image().clone());
+    let mounted = target.mount(&mut again).expect("it can be mounted");
+    let found = target.observe(&mounted, &again).expect("it can be read");
+    assert!(found.same_as(&expected), "{op} done again after {fault:?}");
+    true
+}
+
+#[test]
+fn an_op_that_fails_has_changed_nothing_and_can_be_done_again() {
+    for (log, commit) in
+        [(false, Commit::Barrier), (true, Commit::Barrier), (false, Commit::Verify), (true, Commit::Verify)]
+    {
+        let target = NodeTarget::new(Cow::new(Variant::right(log, commit)));
+        let mut disk = Disk::new(target.mkfs());
+        let mut memory = target.mount(&mut disk).expect("it is fresh");
+        let mut failed = 0;
+        for op in OPS {
+            for what in [Failing::Read, Failing::Write, Failing::Flush] {
+                let faults = (0..).map(|after| Fault { what, after });
+                failed += faults.take_while(|fault| survives(&target, &memory, &disk, op, *fault)).count();
+            }
+            assert!(step(&target, &mut memory, &mut disk, op).is_ok(), "{op}");
+        }
+        assert!(failed > 20, "{failed} faults");
+    }
+}

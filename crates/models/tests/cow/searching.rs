@@ -1,0 +1,58 @@
+//! One way to search a target, for every test of this folder.
+
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use disk::CrashMode;
+use explore::{Budget, Order, Stop, VisitedKind};
+use models::{
+    cow::{Cow, Variant},
+    nodes::NodeTarget,
+};
+use vfs::{contract::Contract, generate::OpSet};
+
+/// Searches completely to a depth, under the contract that the target promises.
+pub fn search(target: &dyn Checkable, crash: CrashMode, depth: u32, go_on: bool, threads: usize) -> CheckReport {
+    search_under(target.promise().contract, target, crash, depth, go_on, threads)
+}
+
+/// Searches completely to a depth; `go_on` is whether the search goes on after crashes.
+pub fn search_under(
+    contract: Contract,
+    target: &dyn Checkable,
+    crash: CrashMode,
+    depth: u32,
+    go_on: bool,
+    threads: usize,
+) -> CheckReport {
+    let options = CheckOptions { crash, contract, continue_after_crash: go_on, ..CheckOptions::default() };
+    let run = RunOptions {
+        target: "model:cow".to_owned(),
+        order: Order::BreadthFirst,
+        visited: VisitedKind::Exact,
+        symmetry: true,
+        threads,
+        budget: Budget { depth: Some(depth), ..Budget::default() },
+        seed: 0,
+        until_violation: false,
+        stop: Stop::default(),
+        checkpoint: None,
+        resume: false,
+    };
+    let report = target.check(options, &run, &mut |_, _| {});
+    let report = report.expect("a search without a checkpoint has nothing that could fail");
+    assert!(report.complete, "{crash}: {:?}", report.limits);
+    report
+}
+
+/// A variant with these ops in its workload.
+pub fn target(variant: Variant, ops: &str) -> NodeTarget<Cow> {
+    let mut target = NodeTarget::new(Cow::new(variant));
+    target.bounds_mut().ops = ops.parse::<OpSet>().expect("these are ops");
+    target
+}
+
+/// The names of the violated properties, in alphabetical order.
+pub fn names(report: &CheckReport) -> Vec<String> {
+    let mut names: Vec<String> = report.violations.iter().map(|violated| violated.property.clone()).collect();
+    names.sort_unstable();
+    names
+}

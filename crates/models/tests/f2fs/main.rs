@@ -1,0 +1,7 @@
+//! The log-structured model, from single ops to searches with power cuts.
+
+mod damage;
+mod ops;
+mod random;
+mod searching;
+mod verdicts;

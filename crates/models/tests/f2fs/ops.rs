@@ -1,0 +1,143 @@
+//! Long runs against the reference: the disk fills up, segments are cleaned, files grow into direct nodes.
+
+use check::{Target, Task};
+use disk::{Disk, OpIndex};
+use models::{
+    f2fs::{F2fs, Fsync, Heads, Memory, Variant},
+    nodes::NodeTarget,
+};
+use vfs::{Data, Errno, File, Op, Outcome, Path, Reference, Rename, WriteAt, WriteVia};
+
+use crate::random::Choices;
+
+struct Mounted {
+    target: NodeTarget<F2fs>,
+    memory: Memory,
+    disk: Disk,
+    reference: Reference,
+}
+
+impl Mounted {
+    fn new(variant: Variant) -> Self {
+        let target = NodeTarget::new(F2fs::new(variant));
+        let mut disk = Disk::new(target.mkfs());
+        let memory = target.mount(&mut disk).expect("a fresh file system mounts");
+        let tree = target.observe(&memory, &disk).expect("it can be read");
+        Self { target, memory, disk, reference: Reference::from_tree(&tree) }
+    }
+
+    /// Does an op here and in the reference, and compares; `true` if it was refused for want of room.
+    fn run(&mut self, op: &Op) -> bool {
+        let mut task = Task { op: op.clone(), index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
+        let outcome: Outcome =
+            self.target.step(&mut self.memory, &mut self.disk, &mut task).expect("an op is one step here");
+        let refused = outcome == Err(Errno::ENOSPC) || outcome == Err(Errno::EFBIG);
+        if !refused {
+            assert_eq!(outcome, self.reference.apply(op), "{op}");
+        }
+        self.assert_same(&op.to_string());
+        self.disk.settle();
+        refused
+    }
+
+    fn assert_same(&self, after: &str) {
+        let findings = self.target.invariants(&self.memory, &self.disk);
+        assert!(findings.is_empty(), "{after}: {findings:?}");
+        let tree = self.target.observe(&self.memory, &self.disk).expect("it can be read");
+        let differences = vfs::tree::diff(&tree, &self.reference.tree());
+        assert!(tree.same_as(&self.reference.tree()), "{after}: {differences:?}");
+    }
+
+    /// Ends in peace and comes back.
+    fn remount(&mut self) {
+        self.run(&Op::Sync);
+        let findings = self.target.fsck(&mut self.disk).expect("the disk can be checked");
+        assert!(findings.is_empty(), "{findings:?}");
+        self.memory = self.target.mount(&mut self.disk).expect("what was synced mounts");
+        self.assert_same("a remount");
+    }
+}
+
+fn path(text: &str) -> Path {
+    Path::new(text).expect("it is a path")
+}
+
+fn write(to: &str, offset: u64, len: u64, fill: u8) -> Op {
+    let (at, data) = (WriteAt::Offset(offset), Data { len, fill });
+    Op::Write { file: File::Path(path(to)), at, data, via: WriteVia::Buffered }
+}
+
+/// Names of one to four slots of a dentry block.
+const NAMES: [&str; 5] = ["/a", "/bcd", "/efghi", "/jklmnopq", "/r"];
+
+fn any_op(choices: &mut Choices) -> Op {
+    let dirs = ["", "/a", "/r"];
+    let some = |choices: &mut Choices| {
+        let dir = dirs[choices.below(dirs.len())];
+        path(&format!("{dir}{}", NAMES[choices.below(NAMES.len())]))
+    };
+    let target = some(choices);
+    let file = File::Path(target.clone());
+    match choices.below(9) {
+        0 | 1 => Op::Create { path: target, mode: 0o644 },
+        2 => Op::Mkdir { path: target, mode: 0o755 },
+        3 => Op::Unlink { path: target },
+        4 => Op::Rmdir { path: target },
+        5 => Op::Rename { from: target, to: some(choices), how: Rename::Replace },
+        6 => Op::Truncate { file, size: choices.below(270) as u64 },
+        7 => Op::Fsync { file },
+        _ => write(target.as_str(), choices.below(200) as u64, 1 + choices.below(80) as u64, choices.byte()),
+    }
+}
+
+#[test]
+fn long_runs_agree_with_the_reference() {
+    for (seed, heads) in (0..).zip([Heads::Two, Heads::Four, Heads::Five]) {
+        for fsync in [Fsync::RollForward, Fsync::Checkpoint] {
+            let mut mounted = Mounted::new(Variant { heads, fsync, segments: 20, ..Variant::small() });
+            let mut choices = Choices(seed);
+            for number in 0..800 {
+                mounted.run(&any_op(&mut choices));
+                if number % 50 == 49 {
+                    mounted.remount();
+                }
+            }
+        }
+    }
+}
+
+/// Writing the same blocks over and over needs every segment many times: dead ones are freed, others are emptied.
+#[test]
+fn a_file_can_be_overwritten_for_ever() {
+    for variant in [Variant::small(), Variant::default()] {
+        let mut mounted = Mounted::new(variant);
+        mounted.run(&Op::Create { path: path("/a"), mode: 0o644 });
+        mounted.run(&Op::Create { path: path("/r"), mode: 0o644 });
+        for turn in 0..200_u64 {
+            let fill = (turn % 250).to_le_bytes()[0] + 1;
+            assert!(!mounted.run(&write("/a", turn % 5 * 32, 96, fill)), "turn {turn}: no room");
+            assert!(!mounted.run(&write("/r", turn % 3 * 32, 32, fill)), "turn {turn}: no room");
+        }
+        mounted.remount();
+    }
+}
+
+/// A full disk refuses, and gives room back when files go.
+#[test]
+fn a_full_disk_can_be_emptied() {
+    let mut mounted = Mounted::new(Variant::small());
+    let mut made = Vec::new();
+    for name in ["/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h"] {
+        if !mounted.run(&Op::Create { path: path(name), mode: 0o644 }) {
+            made.push(name);
+            mounted.run(&write(name, 0, 128, 7));
+        }
+    }
+    assert!(mounted.run(&write("/a", 128, 128, 8)) || made.len() < 8, "such a disk is never full");
+    for name in made {
+        assert!(!mounted.run(&Op::Unlink { path: path(name) }), "no room to remove {name}");
+    }
+    mounted.remount();
+    mounted.run(&Op::Create { path: path("/a"), mode: 0o644 });
+    assert!(!mounted.run(&write("/a", 0, 128, 9)));
+}

@@ -1,0 +1,64 @@
+//! One way to search a variant, for every test of this folder.
+
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use disk::CrashMode;
+use explore::{Budget, Order, Stop, VisitedKind};
+use models::{
+    f2fs::{F2fs, Flaw, Variant},
+    nodes::NodeTarget,
+};
+use vfs::generate::OpSet;
+
+/// What is searched: a variant, the ops that are tried, on how many files, how many in a row, and what a power cut may
+/// leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    pub variant: Variant,
+    pub ops: &'static str,
+    pub files: usize,
+    pub depth: u32,
+    pub crash: CrashMode,
+}
+
+/// All ops of the model.
+pub const ALL: &str = "default,-link";
+
+impl Search {
+    pub fn wrong(self, flaw: Flaw) -> Self {
+        Self { variant: self.variant.with(flaw), ..self }
+    }
+
+    pub fn run(self, workers: usize) -> CheckReport {
+        self.run_with(workers, CheckOptions::default())
+    }
+
+    /// Breadth first and exact, so that the shortest trace is found and nothing is missed.
+    pub fn run_with(self, workers: usize, options: CheckOptions) -> CheckReport {
+        let mut target = NodeTarget::new(F2fs::new(self.variant));
+        target.bounds_mut().ops = self.ops.parse::<OpSet>().expect("these ops exist");
+        target.bounds_mut().files_max = self.files;
+        let options = CheckOptions { crash: self.crash, contract: Checkable::promise(&target).contract, ..options };
+        let run = RunOptions {
+            target: "model:f2fs".to_owned(),
+            order: Order::BreadthFirst,
+            visited: VisitedKind::Exact,
+            symmetry: false,
+            threads: workers,
+            budget: Budget { depth: Some(self.depth), ..Budget::default() },
+            seed: 0,
+            until_violation: false,
+            stop: Stop::default(),
+            checkpoint: None,
+            resume: false,
+        };
+        target.check(options, &run, &mut |_, _| {}).expect("a search without a checkpoint has nothing that could fail")
+    }
+
+    /// The names of the violated properties, in alphabetical order.
+    pub fn violated(self) -> Vec<String> {
+        let report = self.run(1);
+        let mut names: Vec<String> = report.violations.into_iter().map(|violated| violated.property).collect();
+        names.sort_unstable();
+        names
+    }
+}

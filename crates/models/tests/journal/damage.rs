@@ -1,0 +1,113 @@
+//! Whatever bytes are on the disk, check, mount and reading end without a panic, and the full check repairs what it
+//! can read.
+
+use check::Target;
+use disk::{Block, Disk, Image};
+use models::journal::{FsckMode, Variant};
+
+use crate::{scripted::Scripted, searching::target};
+
+const IMAGES: u64 = 6000;
+
+/// The sequence of `SplitMix64`.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+/// A file system in use, with a committed transaction in its log: files with holes and links, a directory.
+fn used() -> Image {
+    let script = r#"
+        mkdir("/a", mode=0755)
+        create("/a/b", mode=0644)
+        write("/a/b", offset=32, len=32, fill=7)
+        link("/a/b", "/c")
+        sync()
+        create("/d", mode=0644)
+        write("/d", offset=0, len=50, fill=9)
+        sync()
+    "#;
+    let Scripted { target, ops } = Scripted::new(target(Variant::default()), script);
+    let mut disk = Disk::new(target.mkfs());
+    let mut memory = target.mount(&mut disk).expect("a fresh file system mounts");
+    for (op, index) in ops.into_iter().zip((0..).map(disk::OpIndex)) {
+        let mut task = check::Task { op, index, choice: 0, pc: 0, registers: [0; 12] };
+        assert!(matches!(target.step(&mut memory, &mut disk, &mut task), Some(Ok(_))), "{}", task.op);
+    }
+    disk.image().clone()
+}
+
+/// The same without anything in the log, so that damage stays.
+fn checkpointed() -> Image {
+    let target = target(Variant::default());
+    let mut disk = Disk::new(used());
+    let mut memory = target.mount(&mut disk).expect("it mounts");
+    target.unmount(&mut memory, &mut disk).expect("it can be unmounted");
+    disk.image().clone()
+}
+
+/// Changes a few bytes, most of them to small numbers, which are the ones that mean something.
+fn damaged(image: &Image, random: &mut Random) -> Image {
+    let mut image = image.clone();
+    for _ in 0..=random.below(5) {
+        let block = Block(u32::try_from(random.below(u64::from(image.geometry().blocks))).expect("few blocks"));
+        let mut content = image.block(block).to_vec();
+        let at = usize::try_from(random.below(content.len() as u64)).expect("few bytes");
+        let limit = if random.below(4) == 0 { 256 } else { 48 };
+        content[at] = u8::try_from(random.below(limit)).expect("a byte");
+        image.write(block, &content).expect("the block exists");
+    }
+    image
+}
+
+/// Recovers; whether there was a file system to read afterwards.
+fn survives(fsck: FsckMode, image: &Image) -> bool {
+    let target = target(Variant { fsck, ..Variant::default() });
+    let mut disk = Disk::new(image.clone());
+    if target.fsck(&mut disk).is_err() {
+        return false;
+    }
+    let Ok(memory) = target.mount(&mut disk) else { return false };
+    let findings = target.invariants(&memory, &disk);
+    let tree = target.observe(&memory, &disk);
+    if fsck == FsckMode::Full {
+        assert_eq!(findings, [], "the full check leaves nothing");
+        assert!(tree.is_ok(), "{tree:?}");
+    }
+    tree.is_ok()
+}
+
+#[test]
+fn damage_leads_to_errors_or_repairs_and_never_to_a_panic() {
+    let images = [used(), checkpointed()];
+    let mut random = Random(1);
+    let mut readable = [0, 0, 0];
+    for number in 0..IMAGES {
+        let image = damaged(&images[usize::from(number % 2 == 0)], &mut random);
+        for (fsck, count) in [FsckMode::Off, FsckMode::Fast, FsckMode::Full].into_iter().zip(&mut readable) {
+            *count += u64::from(survives(fsck, &image));
+        }
+    }
+    let [off, fast, full] = readable;
+    assert_eq!(off, fast, "they do the same");
+    assert!(off > IMAGES / 4 && off < full && full < IMAGES, "{readable:?} of {IMAGES}");
+}
+
+#[test]
+fn the_full_check_says_what_it_repaired() {
+    let mut image = checkpointed();
+    image.write(Block(1), &[0; 32]).expect("the block bitmap");
+    let target = target(Variant { fsck: FsckMode::Full, ..Variant::default() });
+    let mut disk = Disk::new(image);
+    let findings = target.fsck(&mut disk).expect("the check ends");
+    let says = |what: &str| findings.iter().any(|finding| finding.detail.starts_with(what));
+    assert!(says("free-block-in-use") && findings.iter().all(|finding| finding.property.name == "repaired"));
+    assert_eq!(target.fsck(&mut disk).expect("the check ends"), [], "nothing is left for a second one");
+}

@@ -1,0 +1,8 @@
+//! The journaling file system, from damaged images to searches of everything that it does in a few ops.
+
+mod damage;
+mod flaws;
+mod recovery;
+mod right;
+mod scripted;
+mod searching;
