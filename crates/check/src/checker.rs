@@ -16,10 +16,11 @@ use crate::{
     counts::{Counts, Work},
     crash::Which,
     crash_point::CrashPoint,
-    options::CheckOptions,
+    options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recoverer},
     state::State,
     target::{Finding, Target},
+    workload::Workload,
 };
 
 /// A target that says that it makes no FUA writes made one.
@@ -95,12 +96,20 @@ pub struct Checker<'a, T: Target> {
     pub(crate) recoverer: Recoverer<T>,
     pub(crate) interruptions: Interruptions,
     pub(crate) counts: Counts,
+    workload: Workload,
 }
 
 impl<'a, T: Target> Checker<'a, T> {
     /// A checker that has done nothing yet.
     pub fn new(target: &'a T, options: CheckOptions) -> Self {
         Self::with(target, options, Again::Sampled)
+    }
+
+    /// The same with the ops that the user asks for.
+    #[must_use]
+    pub fn workload(mut self, workload: Workload) -> Self {
+        self.workload = workload;
+        self
     }
 
     /// A checker that runs every recovery twice: one that is not deterministic shows on its own, whatever was recovered
@@ -111,7 +120,8 @@ impl<'a, T: Target> Checker<'a, T> {
 
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
-        Self { target, options, recoverer, interruptions: Interruptions::default(), counts: Counts::new() }
+        let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
+        Self { target, options, recoverer, interruptions, counts, workload }
     }
 
     /// How much has been done.
@@ -145,13 +155,14 @@ impl<'a, T: Target> Checker<'a, T> {
             return None;
         }
         let recovered = self.recoverer.recover(self.target, start.disk.image());
-        let wrong =
-            recovered.findings.iter().chain(&recovered.afterwards).find(|finding| finding.is_critical()).cloned();
-        let Finding { property, detail } = wrong.or_else(|| {
+        let critical = recovered.findings.iter().find(|finding| finding.is_critical()).cloned();
+        let differs = || {
             let (found, expected) = (&recovered.file_system.as_ref()?.1, start.reference.tree());
             let differs = !found.same_as(&expected);
             differs.then(|| Finding { property: RECOVERY_FAILS, detail: differences(found, &expected) })
-        })?;
+        };
+        let afterwards = || self.afterwards(&recovered, start.disk.image());
+        let Finding { property, detail } = critical.or_else(differs).or_else(afterwards)?;
         Some(Finding { property, detail: format!("with the power cut before the first op, {detail}") })
     }
 
@@ -219,6 +230,7 @@ impl<'a, T: Target> Checker<'a, T> {
         };
         if matches!(advance, Advance::UnderWay) {
             asked = next.disk.disarm();
+            next.aftermath.disturb(next.tasks[task].index, faults);
         }
         let outcome = match &advance {
             Advance::UnderWay => None,
@@ -254,11 +266,12 @@ impl<'a, T: Target> Checker<'a, T> {
         visit: &mut dyn FnMut(Transition<T>),
     ) -> Advance {
         let before = next.disk.position();
-        let outcome = next.step(self.target, made.task);
+        let outcome = next.step(self.target, made.task, made.faults);
         let after = next.disk.position();
         // The last request of an op completes when the op returns; every earlier one while it is under way. What an op
         // did that failed for want of a request may be seen or not, as if it was under way.
-        let failed = !made.faults.is_empty() && matches!(outcome, Some(Err(_)));
+        let faults = next.aftermath.faults_of(next.tasks[made.task].index, made.faults);
+        let failed = !faults.is_empty() && matches!(outcome, Some(Err(_)));
         let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && after > before);
         for position in before.0 + 1..=under_way_to {
             self.cut_power(next, made, Position(position), Which::New, visit);
@@ -267,7 +280,8 @@ impl<'a, T: Target> Checker<'a, T> {
         self.counts.op();
         *asked = next.disk.disarm();
         let done = next.tasks.remove(made.task);
-        let wrong = next.finish(self.target, &done, &outcome, made.faults);
+        let wrong = next.finish(self.target, &done, &outcome, &faults);
+        next.aftermath.end(&done, failed);
         let broken = wrong.iter().any(Finding::is_critical);
         let which = self.judged_on_return();
         if !broken && !failed && (after > before || which == Which::All) {
@@ -280,11 +294,25 @@ impl<'a, T: Target> Checker<'a, T> {
         if broken { Advance::Broken(outcome) } else { Advance::Returned(outcome) }
     }
 
+    /// Appends what decides which actions come next, besides the file system: how many faults there were, and how far a
+    /// script is.
+    fn encode_plan(&self, state: &State<T>, bytes: &mut Vec<u8>) {
+        if self.options.faults > 0 {
+            bytes.push(state.faults);
+        }
+        if self.workload.script.is_some() {
+            bytes.extend_from_slice(&state.ops.to_le_bytes());
+        }
+    }
+
     /// The ops that may begin, each in every way.
     fn beginnings(&self, state: &State<T>, mut begin: impl FnMut(Op, u32)) {
         let mut ops = Vec::new();
-        state.with_view(self.options.remembered(self.target), |view| {
-            self.target.workload(view, &mut ops);
+        state.with_view(&self.workload, self.options.remembered(self.target), |view| {
+            match &self.workload.script {
+                Some(script) => ops.extend(script.get(state.ops as usize).cloned()),
+                None => self.target.workload(view, &mut ops),
+            }
             for op in ops.into_iter().filter(|op| state.may_begin(op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));
             }
@@ -366,16 +394,23 @@ impl<T: Target> System for Checker<'_, T> {
             bytes.extend_from_slice(&task.registers);
         }
         state.encode_past(bytes);
-        if self.options.faults > 0 {
-            bytes.push(state.faults);
-        }
+        self.encode_plan(state, bytes);
     }
 
     fn canonical(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        if !state.with_view(self.options.remembered(self.target), |view| self.target.canonical(view, bytes)) {
+        if let Equality::Shape { suffix } = self.options.equality {
+            state.encode_shape(suffix, bytes);
+            self.encode_plan(state, bytes);
+            return;
+        }
+        let remembered = self.options.remembered(self.target);
+        // Whether a symmetry maps what faults left behind too is not known.
+        if state.aftermath.is_empty()
+            && state.with_view(&self.workload, remembered, |view| self.target.canonical(view, bytes))
+        {
+            self.encode_plan(state, bytes);
+        } else {
             self.encode(state, bytes);
-        } else if self.options.faults > 0 {
-            bytes.push(state.faults);
         }
     }
 }

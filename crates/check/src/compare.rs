@@ -2,12 +2,12 @@
 
 use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
-use smallvec::SmallVec;
-use vfs::{Difference, NodeId, Op, Outcome, Path, Tree, Value, tree::Aspect};
+use vfs::{Difference, Op, Outcome, Path, Tree, Value, tree::Aspect};
 
 use crate::{
     crash::CONTENTS,
     legal::{self, Agreement},
+    locks::is_at_or_below,
     state::State,
     target::{Finding, Target, Task},
 };
@@ -19,37 +19,10 @@ const TREE: Property = Property::critical("tree");
 /// A request failed, and the op did not fail as a whole or succeed as a whole.
 const FAULT: Property = Property::critical("fault");
 
+/// How far a remount is that has unmounted. If it fails then, the file system is gone, which no failed request excuses.
+const UNMOUNTED: u8 = 1;
+
 impl<T: Target> State<T> {
-    /// Whether an op may begin: it must touch nothing that an op under way has locked, and a remount needs all of it.
-    pub(crate) fn may_begin(&self, op: &Op) -> bool {
-        if self.tasks.is_empty() {
-            return true;
-        }
-        let locked = self.changing();
-        let wanted = self.touched_by(op);
-        let meet =
-            |path: &Path| locked.iter().any(|locked| is_at_or_below(path, locked) || is_at_or_below(locked, path));
-        *op != Op::Remount && !wanted.iter().any(meet)
-    }
-
-    /// The paths of what the ops under way are changing.
-    fn changing(&self) -> Vec<Path> {
-        self.tasks.iter().flat_map(|task| self.touched_by(&task.op)).collect()
-    }
-
-    /// The paths that an op names, and all other names of the same files.
-    fn touched_by(&self, op: &Op) -> Vec<Path> {
-        let mut touched: Vec<Path> = op.paths().into_iter().cloned().collect();
-        let tree = self.reference.tree();
-        let slot = op.fd().and_then(|fd| self.reference.open_files().get(&fd)).map(|open| open.node);
-        let nodes: SmallVec<[NodeId; 2]> = touched.iter().filter_map(|path| tree.lookup(path)).chain(slot).collect();
-        let has_more_names = |id: &NodeId| tree.node(*id).is_some_and(|node| !node.is_dir() && node.nlink > 1);
-        if slot.is_some() || nodes.iter().any(has_more_names) {
-            touched.extend(tree.paths().into_iter().filter(|(_, id)| nodes.contains(id)).map(|(path, _)| path));
-        }
-        touched
-    }
-
     /// Puts an op among those under way; its place there.
     pub(crate) fn begin(&mut self, op: Op, choice: u32) -> usize {
         self.tasks.push(Task { op, index: OpIndex(self.ops), choice, pc: 0, registers: [0; 12] });
@@ -57,12 +30,12 @@ impl<T: Target> State<T> {
         self.tasks.len() - 1
     }
 
-    /// Takes an op under way to its next disk request or to its end.
-    pub(crate) fn step(&mut self, target: &T, task: usize) -> Option<Outcome> {
+    /// Takes an op under way to its next disk request or to its end, while these requests fail.
+    pub(crate) fn step(&mut self, target: &T, task: usize, faults: &Faults) -> Option<Outcome> {
         let under_way = &mut self.tasks[task];
         self.disk.set_op(Some(under_way.index));
         let outcome = if under_way.op == Op::Remount {
-            Some(self.remount(target))
+            Some(self.remount(target, task, faults.len()))
         } else {
             target.step(&mut self.mounted, &mut self.disk, under_way)
         };
@@ -70,9 +43,13 @@ impl<T: Target> State<T> {
         outcome
     }
 
-    fn remount(&mut self, target: &T) -> Outcome {
+    /// A mount that fails for want of a request leaves nothing to look at, so it is tried again, as often as requests
+    /// may fail.
+    fn remount(&mut self, target: &T, task: usize, retries: usize) -> Outcome {
         target.unmount(&mut self.mounted, &mut self.disk)?;
-        self.mounted = target.mount(&mut self.disk)?;
+        self.tasks[task].pc = UNMOUNTED;
+        let first = target.mount(&mut self.disk);
+        self.mounted = (0..retries).fold(first, |mounted, _| mounted.or_else(|_| target.mount(&mut self.disk)))?;
         Ok(Value::Done)
     }
 
@@ -97,8 +74,9 @@ impl<T: Target> State<T> {
     fn finish_unexcused(&mut self, target: &T, done: &Task, outcome: &Outcome, may_fail: bool) -> Vec<Finding> {
         let mut reference = self.reference.clone();
         let expected = reference.apply(&done.op);
+        let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
         match legal::compare(&done.op, outcome, &expected) {
-            Agreement::Differ if may_fail && outcome.is_err() => {}
+            Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
             Agreement::Same => self.reference = reference,
             Agreement::Refused => {}
             Agreement::Differ => {
@@ -113,6 +91,7 @@ impl<T: Target> State<T> {
                 return vec![Finding { property: OUTCOME, detail }];
             }
         }
+        self.recent.push(done.op.kind());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         if outcome.is_ok() {
             self.returned(&done.op, done.index, outcome);
@@ -149,12 +128,6 @@ impl<T: Target> State<T> {
             })
             .collect()
     }
-}
-
-/// Whether a path is another one or lies below it.
-fn is_at_or_below(path: &Path, other: &Path) -> bool {
-    let below = |rest: &str| rest.is_empty() || rest.starts_with('/') || other.as_str() == "/";
-    path.as_str().strip_prefix(other.as_str()).is_some_and(below)
 }
 
 /// In what a tree differs from the expected one, in one line.

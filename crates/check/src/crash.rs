@@ -2,6 +2,7 @@
 
 use disk::{Image, Position, crash_states};
 use explore::Property;
+use vfs::OpKind;
 use vfs::contract::{Clause, Contract, Zeros};
 
 use crate::{
@@ -43,6 +44,7 @@ impl<T: Target> Checker<'_, T> {
         let under_way = state.under_way();
         let under_way: Vec<&[vfs::contract::Event]> = under_way.iter().map(Vec::as_slice).collect();
         let crash = state.history.crash(state.history.len(), &under_way);
+        let contract = self.contract_of(state);
         for crashed in states {
             self.counts.crash_image(crashed.image.hash());
             let point = || CrashPoint::new(state.disk.log(), made.start, position, &crashed.taken);
@@ -56,7 +58,7 @@ impl<T: Target> Checker<'_, T> {
             }
             let mut broken = recovered.findings.iter().any(Finding::is_critical);
             if let Some((_, tree)) = &recovered.file_system {
-                for breach in crash.judge(self.options.contract, tree) {
+                for breach in crash.judge(contract, tree) {
                     broken = true;
                     report(self.property(breach.clause), &|| breach.to_string());
                 }
@@ -73,14 +75,23 @@ impl<T: Target> Checker<'_, T> {
                 let disk = recovered.disk(self.target, &crashed.image);
                 let mut next = State::fresh(self.target, mounted.clone(), disk, tree, state.ops);
                 next.faults = state.faults;
+                next.recent = state.recent;
+                next.recent.push(OpKind::Crash);
                 next.settle(self.target, &self.options);
                 visit(Transition::State { state: next, mishap: &mishap });
             }
         }
     }
 
+    /// What is demanded of a crash now. An op that was given up came and went at moments of which no tree is kept, so
+    /// that moments are not compared while it may be found.
+    fn contract_of(&self, state: &State<T>) -> Contract {
+        let demanded = self.options.contract;
+        if state.aftermath.given_up().next().is_some() { demanded.min(Contract::Atomic) } else { demanded }
+    }
+
     /// What goes wrong after a recovery that by itself went well, or during it if the power is cut again.
-    fn afterwards(&self, recovered: &Recovered<T>, image: &Image) -> Option<Finding> {
+    pub(crate) fn afterwards(&self, recovered: &Recovered<T>, image: &Image) -> Option<Finding> {
         let (_, tree) = recovered.file_system.as_ref()?;
         recovered.afterwards.clone().or_else(|| {
             let Self { recoverer, target, options, .. } = self;

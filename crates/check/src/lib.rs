@@ -5,12 +5,14 @@
 //! what recovery made of it by the contract and by the target's own properties. What is found is kept as a [`Trace`]
 //! that can be replayed, minimised, told as a story and exported as a script.
 
+mod aftermath;
 mod checker;
 mod compare;
 mod counts;
 mod crash;
 mod crash_point;
 mod legal;
+mod locks;
 mod minimise;
 mod options;
 mod probe;
@@ -23,17 +25,19 @@ mod state;
 mod story;
 mod target;
 mod trace;
+mod workload;
 
 pub use checker::{Action, Checker, Evidence};
 pub use counts::Work;
 pub use crash_point::{CrashPoint, TakenRequest};
 pub use minimise::minimise;
-pub use options::CheckOptions;
+pub use options::{CheckOptions, Equality};
 pub use replay::{ReplayError, Replayed, Shown, replay};
 pub use requests::{Fate, Request};
 pub use run::{CheckReport, Checkable, RunOptions, Violated, search};
 pub use script::{ScriptKind, UnknownScriptKind, script};
-pub use state::State;
+pub use state::{SUFFIX_MAX, State};
 pub use story::Story;
 pub use target::{Finding, Promise, Target, Task, View};
 pub use trace::{Move, OpMove, Trace, TraceError, VERSION};
+pub use workload::Workload;

@@ -3,7 +3,7 @@
 //! A few ops are run on a copy of it and compared with the reference like all others; then it is unmounted and mounted,
 //! and must look the same. The search goes on from the state before.
 
-use disk::Disk;
+use disk::{Disk, Faults};
 use explore::Property;
 use vfs::{Data, File, Op, Path, Rename, Tree, WriteAt, WriteVia};
 
@@ -36,14 +36,15 @@ pub(crate) fn try_out<T: Target>(
 
 /// Runs an op as a whole. What is not critical is left to the search: it is no reason to call a file system unusable.
 fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op) -> Option<Finding> {
+    let undisturbed = Faults::new();
     let task = state.begin(op, 0);
     let outcome = loop {
-        if let Some(outcome) = state.step(target, task) {
+        if let Some(outcome) = state.step(target, task, &undisturbed) {
             break outcome;
         }
     };
     let done = state.tasks.remove(task);
-    let wrong = state.finish(target, &done, &outcome, &disk::Faults::new()).into_iter().find(Finding::is_critical)?;
+    let wrong = state.finish(target, &done, &outcome, &undisturbed).into_iter().find(Finding::is_critical)?;
     let detail = if wrong.property == OUTCOME {
         format!("after recovery, {}", wrong.detail)
     } else {

@@ -12,6 +12,7 @@ use crate::{
     replay::{self, Player, ReplayError, Replayed},
     target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
+    workload::Workload,
 };
 
 /// How to search.
@@ -19,6 +20,8 @@ use crate::{
 pub struct RunOptions {
     /// The target by its name and options, as it is written into traces.
     pub target: String,
+    /// Which ops, as far as it is not the target's to choose.
+    pub workload: Workload,
     /// In which order.
     pub order: Order,
     /// How visited states are remembered.
@@ -122,8 +125,9 @@ impl<T: Target> Checkable for T {
         run: &RunOptions,
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
-        let checker = Checker::new(self, options);
-        let identity = format!("{} {}", run.target, serde_json::to_string(&options).expect("plain data"));
+        let checker = Checker::new(self, options).workload(run.workload.clone());
+        let options_json = serde_json::to_string(&options).expect("plain data");
+        let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let report = match search(&checker, run, &identity, |now| progress(now, &checker.work())).run() {
             Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
             report => report?,

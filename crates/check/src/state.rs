@@ -3,14 +3,17 @@
 use disk::{CrashMode, Disk, OpIndex};
 use smallvec::SmallVec;
 use vfs::{
-    Op, Outcome, Reference, Tree,
+    Op, OpKind, Outcome, Reference, Tree,
     contract::{Event, History},
+    shape::{Shape, ShapeOptions},
 };
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
+    aftermath::Aftermath,
     options::CheckOptions,
     target::{Target, Task, View},
+    workload::Workload,
 };
 
 /// A mounted target with everything that is needed to judge what comes next.
@@ -27,6 +30,29 @@ pub struct State<T: Target> {
     pub(crate) ops: u32,
     /// Requests that failed so far.
     pub(crate) faults: u8,
+    pub(crate) aftermath: Aftermath,
+    pub(crate) recent: Recent,
+}
+
+/// The kinds of the last ops, and how often the file system as a whole was synced, remounted or recovered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Recent {
+    /// The last one first; 0 is none.
+    kinds: [u8; SUFFIX_MAX],
+    whole: u8,
+}
+
+/// The most last ops that a state can be told apart by.
+pub const SUFFIX_MAX: usize = 8;
+/// Beyond this, how often everything was made durable makes no difference.
+const WHOLE_MAX: u8 = 3;
+
+impl Recent {
+    pub fn push(&mut self, kind: OpKind) {
+        self.kinds.rotate_right(1);
+        self.kinds[0] = kind as u8 + 1;
+        self.whole = (self.whole + u8::from(kind.is_whole())).min(WHOLE_MAX);
+    }
 }
 
 impl<T: Target> Clone for State<T> {
@@ -40,6 +66,8 @@ impl<T: Target> Clone for State<T> {
             returned: self.returned.clone(),
             ops: self.ops,
             faults: self.faults,
+            aftermath: self.aftermath.clone(),
+            recent: self.recent,
         }
     }
 }
@@ -50,21 +78,30 @@ impl<T: Target> State<T> {
         let promise = target.promise();
         let reference = Reference::from_tree(tree);
         let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
-        Self { mounted, disk, tasks: SmallVec::new(), reference, history, returned: SmallVec::new(), ops, faults: 0 }
+        let (tasks, returned) = (SmallVec::new(), SmallVec::new());
+        let (aftermath, recent) = (Aftermath::default(), Recent::default());
+        Self { mounted, disk, tasks, reference, history, returned, ops, faults: 0, aftermath, recent }
     }
 
     /// Calls `look` with the target's view of this state.
-    pub(crate) fn with_view<R>(&self, crash: CrashMode, look: impl FnOnce(&View<'_, T>) -> R) -> R {
+    pub(crate) fn with_view<R>(
+        &self,
+        workload: &Workload,
+        crash: CrashMode,
+        look: impl FnOnce(&View<'_, T>) -> R,
+    ) -> R {
         let mut trees: SmallVec<[&Tree; 8]> = SmallVec::new();
         trees.push(self.history.base());
         trees.extend(self.history.events().map(|event| &event.after));
         let (mounted, disk, tasks, returned) = (&self.mounted, &self.disk, &self.tasks, &self.returned);
-        look(&View { mounted, disk, tasks, trees: &trees, returned, crash })
+        look(&View { mounted, disk, tasks, trees: &trees, returned, workload, crash })
     }
 
-    /// Every order in which the ops under way might still have their effect, for the judgement of a crash.
+    /// Every order in which the ops under way might still have their effect, for the judgement of a crash. So might ops
+    /// that were given up.
     pub(crate) fn under_way(&self) -> Vec<Vec<Event>> {
-        let ops: SmallVec<[&Op; 2]> = self.tasks.iter().map(|task| &task.op).collect();
+        let under_way = self.tasks.iter().map(|task| &task.op);
+        let ops: SmallVec<[&Op; 2]> = under_way.chain(self.aftermath.given_up()).collect();
         orders(&ops).into_iter().map(|order| self.effects(&order)).collect()
     }
 
@@ -84,7 +121,17 @@ impl<T: Target> State<T> {
         self.returned.push(index);
     }
 
-    /// Appends the trees that a crash may go back to, the ops between them and the open files.
+    /// Appends the shape of the tree and the recent past, see [`Equality::Shape`](crate::Equality::Shape).
+    pub(crate) fn encode_shape(&self, suffix: u8, bytes: &mut Vec<u8>) {
+        let options = ShapeOptions { attributes: false, ops_kept: 0, ..ShapeOptions::default() };
+        let mut shape = Shape::new(options);
+        shape.update(&self.reference.tree(), self.reference.open_files());
+        bytes.extend_from_slice(&shape.fingerprint().to_le_bytes());
+        bytes.push(self.recent.whole);
+        bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
+    }
+
+    /// Appends the trees that a crash may go back to, the ops between them, the open files and what faults left behind.
     pub(crate) fn encode_past(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.history.base().fingerprint().to_le_bytes());
         for event in self.history.events() {
@@ -95,6 +142,7 @@ impl<T: Target> State<T> {
         for (fd, open) in self.reference.open_files() {
             bytes.extend_from_slice(&xxh3_128(format!("{fd:?} {open:?}").as_bytes()).to_le_bytes());
         }
+        self.aftermath.encode(&self.tasks, bytes);
     }
 
     /// Forgets what can no longer matter: entries that are durable, and the history that they leave behind.
@@ -105,6 +153,7 @@ impl<T: Target> State<T> {
         } else {
             self.disk.settle();
         }
+        self.aftermath.settle(self.disk.log());
         if target.promise().write_through {
             let pending = self.disk.log().pending();
             let is_durable = |op: &OpIndex| pending.iter().all(|(_, entry)| entry.op != Some(*op));

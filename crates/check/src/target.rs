@@ -4,7 +4,7 @@ use disk::{Block, CrashMode, Disk, Image, OpIndex};
 use explore::{Property, Severity};
 use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros};
 
-use crate::probe;
+use crate::{probe, workload::Workload};
 
 /// A file system under check.
 ///
@@ -194,6 +194,8 @@ pub struct View<'a, T: Target + ?Sized> {
     pub trees: &'a [&'a Tree],
     /// Which op made each of these trees but the first.
     pub returned: &'a [OpIndex],
+    /// What the user asks of the workload.
+    pub workload: &'a Workload,
     /// By which crash states this state must be told apart from others; `off` if none of those that are possible now
     /// will be asked for again.
     pub crash: CrashMode,

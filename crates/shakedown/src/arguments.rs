@@ -78,9 +78,14 @@ pub struct Check {
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 14] = [
+const FIXED_BY_THE_RUN: [&str; 19] = [
     "target",
     "depth",
+    "ops",
+    "files",
+    "dirs",
+    "equality",
+    "suffix",
     "crash",
     "contract",
     "crash_states",
@@ -101,6 +106,16 @@ pub struct Plan {
     /// Do not look beyond so many actions from the start
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub depth: Option<u32>,
+    /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'), or a file with one op a line, which are
+    /// then done one after the other
+    #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
+    pub ops: Option<String>,
+    /// At most so many names of files
+    #[arg(long, value_name = "N")]
+    pub files: Option<usize>,
+    /// At most so many directories besides the root
+    #[arg(long, value_name = "N")]
+    pub dirs: Option<usize>,
     /// What a power cut may leave of the writes in the disk's cache [default: prefix]
     #[arg(long, value_name = "MODE", value_parser = crash_modes())]
     pub crash: Option<CrashMode>,
@@ -131,6 +146,13 @@ pub struct Plan {
     /// How many bits of the bitstate table stand for a state [default: 3]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub bitstate_hashes: Option<u8>,
+    /// Which states count as one: those with the same disk, memory and past, or those whose trees have the same shape
+    /// [default: full]
+    #[arg(long, value_name = "HOW")]
+    pub equality: Option<EqualityKind>,
+    /// By how many of the last ops states of one shape are told apart [default: 2]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(..=check::SUFFIX_MAX as i64))]
+    pub suffix: Option<u8>,
     /// Tell all states apart, also those that a symmetry of the target makes equivalent
     #[arg(long)]
     pub no_symmetry: bool,
@@ -149,6 +171,16 @@ pub enum SearchOrder {
     Bfs,
     /// Random walks; needs a budget
     Random,
+}
+
+/// Which states count as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EqualityKind {
+    /// The same disk, memory and past
+    Full,
+    /// The same shape of the tree and the same kinds of last ops: far fewer states, but not every one
+    Shape,
 }
 
 /// How visited states are remembered.

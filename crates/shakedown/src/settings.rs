@@ -1,20 +1,24 @@
 //! Everything that decides the result of a check, complete and checked: what a run is begun with, and resumed with.
 
-use anyhow::{Result, bail, ensure};
-use check::CheckOptions;
+use std::{io::ErrorKind, sync::Arc};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use check::{CheckOptions, Equality, Workload};
 use disk::CrashMode;
 use explore::{Order, VisitedKind};
 use serde::{Deserialize, Serialize};
-use vfs::contract::Contract;
+use vfs::{Op, contract::Contract, generate::OpSet, text::parse_workload};
 
 use crate::{
-    arguments::{Plan, SearchOrder, VisitedSet},
+    arguments::{EqualityKind, Plan, SearchOrder, VisitedSet},
     memory,
     quantity::bytes,
-    registry::Named,
+    registry::{Kind, Named},
 };
 
 const CRASH_STATES_MAX: u32 = 4096;
+/// Enough to find the bugs that the collection holds; see `docs/results.md`.
+const SUFFIX_DEFAULT: u8 = 2;
 const BITSTATE_BITS: u8 = 33;
 const BITSTATE_HASHES: u8 = 3;
 
@@ -22,6 +26,13 @@ const BITSTATE_HASHES: u8 = 3;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     pub target: String,
+    /// Kinds of ops.
+    pub ops: Option<String>,
+    /// Ops that are done one after the other.
+    pub script: Option<Vec<Op>>,
+    pub files_max: Option<usize>,
+    pub dirs_max: Option<usize>,
+    pub equality: Equality,
     pub crash: CrashMode,
     /// `None` for a target without a disk.
     pub contract: Option<Contract>,
@@ -50,11 +61,26 @@ impl Settings {
         if let (Some(flag), false) = (bitstate_flag(plan), is_bitstate) {
             bail!("use {flag} without --visited bitstate");
         }
-        let crash_default = if named.entry.has_disk { CrashMode::Prefix } else { CrashMode::Off };
+        let (ops, script) = match plan.ops.as_deref().map(workload).transpose()? {
+            None => (None, None),
+            Some(Ops::Set(set)) => (Some(set.to_string()), None),
+            Some(Ops::Script(ops)) => (None, Some(ops)),
+        };
+        ensure!(
+            ops.is_none() || named.entry.kind == Kind::Files,
+            "use a set of ops with {}: it chooses its ops itself; a file of ops works",
+            named.entry.name
+        );
+        let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
         Ok(Self {
             target: named.name.clone(),
+            ops,
+            script,
+            files_max: plan.files,
+            dirs_max: plan.dirs,
+            equality: equality(plan)?,
             crash: plan.crash.unwrap_or(crash_default),
-            contract: named.entry.has_disk.then(|| plan.contract.unwrap_or(named.target.promise().contract)),
+            contract: named.entry.kind.has_disk().then(|| plan.contract.unwrap_or(named.target.promise().contract)),
             crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
             continue_after_crash: !plan.no_continue,
             recovery_crashes: plan.recovery_crashes,
@@ -77,9 +103,20 @@ impl Settings {
             continue_after_crash: self.continue_after_crash,
             recovery_crashes: self.recovery_crashes,
             faults: self.faults,
+            equality: self.equality,
             crash_states_max: self.crash_states_max as usize,
             seed: self.seed,
             ..CheckOptions::default()
+        }
+    }
+
+    /// Which ops.
+    pub fn workload(&self) -> Workload {
+        Workload {
+            ops: self.ops.as_ref().and_then(|ops| ops.parse().ok()),
+            files_max: self.files_max,
+            dirs_max: self.dirs_max,
+            script: self.script.as_deref().map(Arc::from),
         }
     }
 
@@ -124,6 +161,13 @@ impl Settings {
     /// The plan as flags, every default spelled out.
     pub fn flags(&self) -> String {
         let mut flags = Vec::new();
+        flags.extend(self.ops.as_ref().map(|ops| format!("--ops {ops}")));
+        flags.extend(self.script.as_ref().map(|ops| format!("--ops FILE (of {} ops)", ops.len())));
+        flags.extend(self.files_max.map(|files| format!("--files {files}")));
+        flags.extend(self.dirs_max.map(|dirs| format!("--dirs {dirs}")));
+        if let Equality::Shape { suffix } = self.equality {
+            flags.push(format!("--equality shape --suffix {suffix}"));
+        }
         if let Some(contract) = self.contract {
             flags.push(format!("--crash {} --contract {contract}", self.crash));
             flags.push(format!("--crash-states {}", self.crash_states_max));
@@ -152,17 +196,60 @@ fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
 }
 
 /// A flag that would do nothing is an error and not a silence.
+/// What `--ops` names.
+enum Ops {
+    Set(OpSet),
+    Script(Vec<Op>),
+}
+
+/// A set of ops, or a file of ops if there is one of that name.
+fn workload(given: &str) -> Result<Ops> {
+    let unknown = match given.parse() {
+        Ok(set) => return Ok(Ops::Set(set)),
+        Err(unknown) => unknown,
+    };
+    match std::fs::read_to_string(given) {
+        Ok(text) => {
+            let ops = parse_workload(&text).with_context(|| format!("use the ops in {given}"))?;
+            ensure!(!ops.is_empty(), "use the ops in {given}: there are none");
+            Ok(Ops::Script(ops))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(unknown.into()),
+        Err(error) => Err(error).with_context(|| format!("read the ops in {given}")),
+    }
+}
+
+fn equality(plan: &Plan) -> Result<Equality> {
+    match (plan.equality.unwrap_or(EqualityKind::Full), plan.suffix) {
+        (EqualityKind::Full, None) => Ok(Equality::Full),
+        (EqualityKind::Full, Some(_)) => bail!("use --suffix without --equality shape"),
+        (EqualityKind::Shape, suffix) => Ok(Equality::Shape { suffix: suffix.unwrap_or(SUFFIX_DEFAULT) }),
+    }
+}
+
 fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
     let given = [
         ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),
         ("--contract", plan.contract.is_some()),
         ("--crash-states", plan.crash_states.is_some()),
         ("--no-continue", plan.no_continue),
+        ("--recovery-crashes", plan.recovery_crashes),
+        ("--faults", plan.faults.is_some()),
+        ("--equality", plan.equality.is_some()),
+        ("--ops", plan.ops.is_some()),
     ];
-    let needless = given.into_iter().find(|(_, given)| *given && !named.entry.has_disk);
+    let needless = given.into_iter().find(|(_, given)| *given && !named.entry.kind.has_disk());
     ensure!(
         needless.is_none(),
         "use {} with {}: it has no disk whose power could be cut",
+        needless.map_or("", |(flag, _)| flag),
+        named.entry.name
+    );
+    let given = [("--files", plan.files.is_some()), ("--dirs", plan.dirs.is_some())];
+    let needless = given.into_iter().find(|(_, given)| *given && named.entry.kind != Kind::Files);
+    ensure!(
+        needless.is_none(),
+        "use {} with {}: its files are options of the target, see `shakedown targets`",
         needless.map_or("", |(flag, _)| flag),
         named.entry.name
     );

@@ -1,6 +1,6 @@
 //! What a run came to, as one JSON object: printed by `--json`, kept as `summary.json`, read again by `--resume`.
 
-use check::{CheckReport, Work};
+use check::{CheckReport, Equality, Work};
 use explore::{Limit, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -131,6 +131,11 @@ impl Limits {
             report.limits.iter().map(|limit| if let Limit::StatesDropped(count) = limit { *count } else { 0 });
         let states_dropped = dropped.sum();
         let mut says: Vec<String> = report.limits.iter().map(Limit::to_string).collect();
+        if let Equality::Shape { suffix } = settings.equality {
+            says.push(format!(
+                "states with trees of one shape and the same kinds of last {suffix} ops count as one, wherever things lie"
+            ));
+        }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
             says.push(format!(

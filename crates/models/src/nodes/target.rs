@@ -72,7 +72,8 @@ impl<N: Nodes> Target for NodeTarget<N> {
     }
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
-        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &self.bounds));
+        let bounds = view.workload.within(&self.bounds);
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &bounds));
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

@@ -1,6 +1,6 @@
 //! One way to search a target, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::{
@@ -25,6 +25,7 @@ pub fn search_under(
 ) -> CheckReport {
     let options = CheckOptions { crash, contract, continue_after_crash: go_on, ..CheckOptions::default() };
     let run = RunOptions {
+        workload: Workload::default(),
         target: "model:cow".to_owned(),
         order: Order::BreadthFirst,
         visited: VisitedKind::Exact,

@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::{
@@ -39,6 +39,7 @@ impl Search {
         target.bounds_mut().files_max = self.files;
         let options = CheckOptions { crash: self.crash, contract: Checkable::promise(&target).contract, ..options };
         let run = RunOptions {
+            workload: Workload::default(),
             target: "model:f2fs".to_owned(),
             order: Order::BreadthFirst,
             visited: VisitedKind::Exact,

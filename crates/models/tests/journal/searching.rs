@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Severity, Stop, VisitedKind};
 use models::{
@@ -44,6 +44,7 @@ pub fn check(target: &dyn Checkable, contract: Contract, bounds: Bounds) -> Chec
 /// As [`check`], with more that may go wrong.
 pub fn check_with(target: &dyn Checkable, options: CheckOptions, bounds: Bounds) -> CheckReport {
     let run = RunOptions {
+        workload: Workload::default(),
         target: "model:journal".to_owned(),
         order: Order::BreadthFirst,
         visited: VisitedKind::Exact,

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use check::{Target, Task, View};
+use check::{Target, Task, View, Workload};
 use disk::{CrashMode, Disk, OpIndex};
 use models::mapping::{FileMapping, Index, Layout, Link, Reserved, Variant, Writes};
 use vfs::{Op, Reference, Tree};
@@ -82,7 +82,10 @@ impl<L: Layout> Run<L> {
         let trees: Vec<&Tree> = self.trees.iter().collect();
         let Self { mounted, disk, tasks, returned, .. } = self;
         let mut bytes = Vec::new();
-        assert!(symmetric.canonical(&View { mounted, disk, tasks, trees: &trees, returned, crash }, &mut bytes));
+        assert!(symmetric.canonical(
+            &View { mounted, disk, tasks, trees: &trees, returned, workload: &Workload::default(), crash },
+            &mut bytes
+        ));
         bytes
     }
 }

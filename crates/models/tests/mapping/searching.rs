@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::mapping::{FileMapping, Layout, Variant, Writes};
@@ -14,6 +14,7 @@ pub fn options(crash: CrashMode) -> CheckOptions {
 /// An exact breadth-first search without a budget: it ends when nothing is left.
 pub fn run_options(workers: usize, symmetry: bool) -> RunOptions {
     RunOptions {
+        workload: Workload::default(),
         target: "model:mapping".to_owned(),
         order: Order::BreadthFirst,
         visited: VisitedKind::Exact,

@@ -2,7 +2,6 @@
 //!
 //! Every search here is exact and ends because nothing is left, so "not violated" means that it cannot happen.
 
-use check::CheckOptions;
 use disk::CrashMode::{Flushed, Prefix, Subsets, Torn};
 use explore::{Order, Severity};
 use models::mapping::{DEAD_BLOCK, DOUBLE_POINTER, Index, LOST_BLOCK, Layout, Link, Writes};

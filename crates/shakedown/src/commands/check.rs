@@ -136,6 +136,7 @@ impl Job {
 
     fn search(&self, arguments: &Check, stop: Stop) -> Result<(Summary, Vec<Violated>)> {
         let run = RunOptions {
+            workload: self.settings.workload(),
             target: self.named.name.clone(),
             order: self.settings.order(),
             visited: self.settings.visited_kind(),

@@ -29,7 +29,7 @@ pub fn run(arguments: &Targets) -> Result<Verdict> {
 
 /// The contract that a target promises, if it has a disk.
 fn contract(entry: &Entry) -> Option<&'static str> {
-    entry.has_disk.then(|| entry.with_defaults().promise().contract.name())
+    entry.kind.has_disk().then(|| entry.with_defaults().promise().contract.name())
 }
 
 fn as_json(entry: &Entry) -> Value {

@@ -6,12 +6,12 @@ use models::{
     nodes::NodeTarget,
 };
 
-use super::{Chosen, Entry, Fallback, TargetOption, Values};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
 pub const COW: Entry = Entry {
     name: "model:cow",
     about: "a copy-on-write file system with checksummed trees, two superblocks and an fsync log, as btrfs has",
-    has_disk: true,
+    kind: Kind::Files,
     options: &OPTIONS,
     make,
 };

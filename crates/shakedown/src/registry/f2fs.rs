@@ -6,12 +6,12 @@ use models::{
     nodes::NodeTarget,
 };
 
-use super::{Chosen, Entry, Fallback, TargetOption, Values};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
 pub const F2FS: Entry = Entry {
     name: "model:f2fs",
     about: "a log-structured file system after F2FS: NAT, SIT, SSA, checkpoints, cleaning, roll-forward",
-    has_disk: true,
+    kind: Kind::Files,
     options: &OPTIONS,
     make,
 };

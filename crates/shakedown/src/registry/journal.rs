@@ -6,12 +6,12 @@ use models::{
     nodes::NodeTarget,
 };
 
-use super::{Chosen, Entry, Fallback, TargetOption, Values};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
 pub const JOURNAL: Entry = Entry {
     name: "model:journal",
     about: "a journaling file system with bitmaps, inodes, a log, checkpoints and revoke records, as ext3 has",
-    has_disk: true,
+    kind: Kind::Files,
     options: &OPTIONS,
     make,
 };

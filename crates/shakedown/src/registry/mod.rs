@@ -4,6 +4,10 @@
 //! each has, which values an option takes and how the target is made; parsing, help and errors all follow from it, so a
 //! new target is one more entry.
 
+mod cow;
+mod f2fs;
+mod journal;
+mod libs;
 mod models;
 mod name;
 mod options;
@@ -21,16 +25,44 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
-    /// Whether it has a disk, so that its power can be cut and a contract can be demanded.
-    pub has_disk: bool,
+    /// What it is made of.
+    pub kind: Kind,
     /// What can be chosen.
     pub options: &'static [TargetOption],
     /// Makes the target.
     make: fn(&Chosen) -> Box<dyn Checkable>,
 }
 
+/// What a target is made of, which decides which flags make sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// States and actions, no disk.
+    Plain,
+    /// A file system whose files are its own to choose.
+    FixedFiles,
+    /// A file system whose workload the user can choose.
+    Files,
+}
+
+impl Kind {
+    /// Whether it has a disk, so that its power can be cut and a contract can be demanded.
+    pub fn has_disk(self) -> bool {
+        self != Self::Plain
+    }
+}
+
 /// Every target.
-pub const TARGETS: [&Entry; 3] = [&models::LINK, &models::INDEX, &models::PHILOSOPHERS];
+pub const TARGETS: [&Entry; 9] = [
+    &models::LINK,
+    &models::INDEX,
+    &models::PHILOSOPHERS,
+    &f2fs::F2FS,
+    &cow::COW,
+    &journal::JOURNAL,
+    &libs::LITTLEFS,
+    &libs::FATFS,
+    &libs::EXT4,
+];
 
 /// A target that can be checked.
 pub struct Named {

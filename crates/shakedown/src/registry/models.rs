@@ -6,13 +6,13 @@ use models::{
     philosophers::{ForkOrder, PHILOSOPHERS_MAX, Philosophers},
 };
 
-use super::{Chosen, Entry, Fallback, TargetOption, Values};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 use crate::plain::Plain;
 
 pub const LINK: Entry = Entry {
     name: "model:link",
     about: "a minimal file system that chains the blocks of a file through a table, as FAT does",
-    has_disk: true,
+    kind: Kind::FixedFiles,
     options: &MAPPING,
     make: |chosen| mapping::<Link>(chosen),
 };
@@ -20,7 +20,7 @@ pub const LINK: Entry = Entry {
 pub const INDEX: Entry = Entry {
     name: "model:index",
     about: "a minimal file system that lists the blocks of a file in its inode, as ext2 does",
-    has_disk: true,
+    kind: Kind::FixedFiles,
     options: &MAPPING,
     make: |chosen| mapping::<Index>(chosen),
 };
@@ -28,7 +28,7 @@ pub const INDEX: Entry = Entry {
 pub const PHILOSOPHERS: Entry = Entry {
     name: "model:philosophers",
     about: "the dining philosophers: no file system, but a yardstick for the search",
-    has_disk: false,
+    kind: Kind::Plain,
     options: &[
         option("n", Values::Number(2..=PHILOSOPHERS_MAX), "5", "how many philosophers"),
         option(

@@ -82,6 +82,12 @@ impl OpSet {
         Self(self.0 | other.0)
     }
 
+    /// What is in both.
+    #[must_use]
+    pub fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// What is in this one only.
     #[must_use]
     pub fn without(self, other: Self) -> Self {

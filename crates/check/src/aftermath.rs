@@ -1,0 +1,71 @@
+//! What failed requests leave behind, for as long as it decides a verdict.
+//!
+//! An op that makes several moves may fail long after the request that it failed for. And what it wrote before it took it
+//! back may still be found after a power cut, even when later ops have returned: taking it back needs no flush.
+
+use disk::{DiskLog, Faults, OpIndex};
+use vfs::Op;
+
+use crate::target::Task;
+
+/// Failed requests and ops that still matter.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aftermath {
+    /// Ops under way, with their requests that failed in earlier moves.
+    disturbed: Vec<(OpIndex, Faults)>,
+    /// Ops that failed for want of a request, while something that they wrote is pending.
+    given_up: Vec<(OpIndex, Op)>,
+}
+
+impl Aftermath {
+    pub fn is_empty(&self) -> bool {
+        self.disturbed.is_empty() && self.given_up.is_empty()
+    }
+
+    /// The ops that failed and may be found after a power cut all the same.
+    pub fn given_up(&self) -> impl Iterator<Item = &Op> {
+        self.given_up.iter().map(|(_, op)| op)
+    }
+
+    /// All requests of an op that failed, those of the present move included.
+    pub fn faults_of(&self, op: OpIndex, now: &Faults) -> Faults {
+        let earlier = self.disturbed.iter().filter(|(disturbed, _)| *disturbed == op).flat_map(|(_, faults)| faults);
+        earlier.chain(now).copied().collect()
+    }
+
+    /// An op is still under way after a move in which these requests failed.
+    pub fn disturb(&mut self, op: OpIndex, faults: &Faults) {
+        if !faults.is_empty() {
+            self.disturbed.push((op, faults.clone()));
+        }
+    }
+
+    /// An op returned; `failed`: for want of a request.
+    pub fn end(&mut self, done: &Task, failed: bool) {
+        self.disturbed.retain(|(op, _)| *op != done.index);
+        if failed {
+            self.given_up.push((done.index, done.op.clone()));
+        }
+    }
+
+    /// Forgets the ops of which nothing is pending any more.
+    pub fn settle(&mut self, log: &DiskLog) {
+        if !self.given_up.is_empty() {
+            let pending = log.pending();
+            self.given_up.retain(|(op, _)| pending.iter().any(|(_, entry)| entry.op == Some(*op)));
+        }
+    }
+
+    /// Appends what decides verdicts, unless there is nothing.
+    pub fn encode(&self, tasks: &[Task], bytes: &mut Vec<u8>) {
+        if self.is_empty() {
+            return;
+        }
+        let is_disturbed = |task: &Task| self.disturbed.iter().any(|(op, _)| *op == task.index);
+        bytes.extend(tasks.iter().map(|task| u8::from(is_disturbed(task))));
+        for op in self.given_up() {
+            bytes.extend_from_slice(op.to_string().as_bytes());
+            bytes.push(0);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The block device that a library is given in place of its own: our disk.
+//!
+//! While an op or a recovery runs, requests go to the disk and are logged. While somebody only looks, nothing may
+//! change the disk, but a mount may write (a dirty flag, a mount count): such writes go to a copy that is thrown
+//! away.
+
+use disk::{Block, Disk, Geometry, IoError};
+
+/// A disk as a library sees it.
+pub(crate) enum Device<'d> {
+    /// Requests are what they are.
+    Live(&'d mut Disk),
+    /// The disk is only looked at.
+    Look {
+        /// What is looked at. All reads go here as well, since this is where they are recorded.
+        disk: &'d Disk,
+        /// What the disk would be after the writes so far.
+        copy: Option<Box<Disk>>,
+    },
+}
+
+impl<'d> Device<'d> {
+    /// A device that leaves the disk as it is.
+    pub fn look(disk: &'d Disk) -> Self {
+        Self::Look { disk, copy: None }
+    }
+
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        match self {
+            Self::Live(disk) => disk.geometry(),
+            Self::Look { disk, .. } => disk.geometry(),
+        }
+    }
+
+    pub fn read(&self, block: Block, buffer: &mut [u8]) -> Result<(), IoError> {
+        match self {
+            Self::Live(disk) => disk.read(block, buffer),
+            Self::Look { disk, copy } => {
+                disk.read(block, buffer)?;
+                copy.as_ref().map_or(Ok(()), |copy| copy.image().read(block, buffer))
+            }
+        }
+    }
+
+    pub fn write(&mut self, block: Block, data: &[u8]) -> Result<(), IoError> {
+        self.writable().write(block, data)
+    }
+
+    pub fn write_fua(&mut self, block: Block, data: &[u8]) -> Result<(), IoError> {
+        self.writable().write_fua(block, data)
+    }
+
+    pub fn flush(&mut self) -> Result<(), IoError> {
+        match self {
+            Self::Live(disk) => disk.flush(),
+            Self::Look { .. } => Ok(()),
+        }
+    }
+
+    fn writable(&mut self) -> &mut Disk {
+        match self {
+            Self::Live(disk) => disk,
+            Self::Look { disk, copy } => copy.get_or_insert_with(|| Box::new(Disk::new(disk.image().clone()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disk::{BlockSize, Image};
+
+    use super::*;
+
+    #[test]
+    fn a_look_sees_its_own_writes_and_leaves_the_disk_alone() {
+        let mut disk = Disk::new(Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 4 }));
+        disk.write(Block(1), b"real").unwrap();
+        disk.record_reads();
+        let mut device = Device::look(&disk);
+        device.write(Block(1), b"mine").unwrap();
+        device.flush().unwrap();
+        let mut seen = [0; 8];
+        device.read(Block(0), &mut seen).unwrap();
+        assert_eq!(&seen, b"\0\0\0\0mine");
+        assert_eq!(disk.image().block(Block(1)), b"real");
+        assert_eq!(disk.take_reads().unwrap().0.len(), 2, "reads are recorded where they were asked");
+    }
+}
