@@ -6,18 +6,20 @@
 
 use std::sync::Arc;
 
-/// The bytes of a chunk. No block is larger, so no block lies in two chunks.
-const CHUNK_BYTES: usize = 4096;
-/// The children of a branch. A write copies a branch a level; 16 keeps those copies far below the chunk's own.
-const FAN_OUT: usize = 16;
+/// The bytes of a chunk on a disk of large blocks: one block, so that no block lies in two chunks.
+const CHUNK_BYTES_MAX: usize = 4096;
+/// The bytes of a chunk on a disk of small blocks. A write copies a chunk whatever its own size is.
+const CHUNK_BYTES_MIN: usize = 512;
+/// The children of a branch. A write copies a branch a level; 8 keeps those copies far below the chunk's own.
+const FAN_OUT: usize = 8;
 
-static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+static ZEROS: [u8; CHUNK_BYTES_MAX] = [0; CHUNK_BYTES_MAX];
 
 /// The bytes of an image.
 #[derive(Clone)]
 pub(crate) enum Chunks {
     Small(Arc<[u8]>),
-    Large { root: Slot, height: u32 },
+    Large { root: Slot, height: u32, chunk_bytes: usize },
 }
 
 /// A subtree. Those at height 0 are chunks, those above are branches; either may be absent.
@@ -25,31 +27,32 @@ pub(crate) enum Chunks {
 pub(crate) enum Slot {
     #[default]
     Zeros,
-    Chunk(Arc<[u8; CHUNK_BYTES]>),
+    Chunk(Arc<[u8]>),
     Branch(Arc<[Slot; FAN_OUT]>),
 }
 
 impl Chunks {
-    /// `bytes` zeros.
-    pub(crate) fn zeroed(bytes: usize) -> Self {
-        if bytes <= CHUNK_BYTES {
+    /// `bytes` zeros, which will be written in blocks of this size.
+    pub(crate) fn zeroed(bytes: usize, block_bytes: usize) -> Self {
+        let chunk_bytes = block_bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+        if bytes <= chunk_bytes {
             return Self::Small(ZEROS[..bytes].into());
         }
-        let chunks = bytes.div_ceil(CHUNK_BYTES);
+        let chunks = bytes.div_ceil(chunk_bytes);
         let mut height = 1;
         while FAN_OUT.pow(height) < chunks {
             height += 1;
         }
-        Self::Large { root: Slot::Zeros, height }
+        Self::Large { root: Slot::Zeros, height, chunk_bytes }
     }
 
     /// The `len` bytes at `offset`, which must lie in one chunk.
     pub(crate) fn get(&self, offset: usize, len: usize) -> &[u8] {
         match self {
             Self::Small(bytes) => &bytes[offset..offset + len],
-            Self::Large { root, height } => {
-                let within = offset % CHUNK_BYTES;
-                &root.chunk(offset / CHUNK_BYTES, *height)[within..within + len]
+            Self::Large { root, height, chunk_bytes } => {
+                let within = offset % chunk_bytes;
+                &root.chunk(offset / chunk_bytes, *height)[within..within + len]
             }
         }
     }
@@ -58,9 +61,9 @@ impl Chunks {
     pub(crate) fn put(&mut self, offset: usize, data: &[u8]) {
         match self {
             Self::Small(bytes) => Arc::make_mut(bytes)[offset..offset + data.len()].copy_from_slice(data),
-            Self::Large { root, height } => {
-                let slot = root.chunk_slot(offset / CHUNK_BYTES, *height);
-                slot.put(offset % CHUNK_BYTES, data);
+            Self::Large { root, height, chunk_bytes } => {
+                let slot = root.chunk_slot(offset / *chunk_bytes, *height);
+                slot.put(offset % *chunk_bytes, data, *chunk_bytes);
             }
         }
     }
@@ -76,7 +79,8 @@ impl Chunks {
 }
 
 impl Slot {
-    fn chunk(&self, index: usize, height: u32) -> &[u8; CHUNK_BYTES] {
+    /// A chunk's bytes; what is absent is as many zeros as there can be.
+    fn chunk(&self, index: usize, height: u32) -> &[u8] {
         match self {
             Self::Zeros => &ZEROS,
             Self::Chunk(bytes) => bytes,
@@ -96,14 +100,14 @@ impl Slot {
         Arc::make_mut(children)[child_at(index, height)].chunk_slot(index, height - 1)
     }
 
-    fn put(&mut self, within: usize, data: &[u8]) {
+    fn put(&mut self, within: usize, data: &[u8], chunk_bytes: usize) {
         // A whole chunk needs no copy of what it replaces.
-        if let Ok(whole) = <&[u8; CHUNK_BYTES]>::try_from(data) {
-            *self = if is_zero(whole) { Self::Zeros } else { Self::Chunk(Arc::new(*whole)) };
+        if data.len() == chunk_bytes {
+            *self = if is_zero(data) { Self::Zeros } else { Self::Chunk(data.into()) };
             return;
         }
         if !matches!(self, Self::Chunk(_)) {
-            *self = Self::Chunk(Arc::new(ZEROS));
+            *self = Self::Chunk(zeros(chunk_bytes).into());
         }
         let Self::Chunk(bytes) = self else { unreachable!("it was just made a chunk") };
         Arc::make_mut(bytes)[within..within + data.len()].copy_from_slice(data);
@@ -122,7 +126,7 @@ impl Slot {
     fn is_zero(&self) -> bool {
         match self {
             Self::Zeros => true,
-            Self::Chunk(bytes) => is_zero(&bytes[..]),
+            Self::Chunk(bytes) => is_zero(bytes),
             Self::Branch(children) => children.iter().all(Self::is_zero),
         }
     }

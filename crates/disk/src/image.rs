@@ -47,7 +47,7 @@ impl Image {
         let mut shape = [0; 8];
         shape[..4].copy_from_slice(&u32::from(geometry.block_size).to_le_bytes());
         shape[4..].copy_from_slice(&geometry.blocks.to_le_bytes());
-        Self { geometry, hash: xxh3_128(&shape), chunks: Chunks::zeroed(geometry.bytes()) }
+        Self { geometry, hash: xxh3_128(&shape), chunks: Chunks::zeroed(geometry.bytes(), geometry.block_size.bytes()) }
     }
 
     /// The shape of the disk.
