@@ -5,10 +5,11 @@
 //! outcomes of an action are the state after it and, if the search goes on after crashes, every state that recovery
 //! makes of a power cut on the way.
 
-use std::collections::HashSet;
+use std::{cell::RefCell, collections::HashSet, sync::Arc};
 
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
 use explore::{Property, Step, System};
+use smallvec::SmallVec;
 use vfs::{Op, Outcome};
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     crash::Which,
     crash_point::CrashPoint,
     options::{CheckOptions, Equality},
-    recovery::{Again, Interruptions, RECOVERY_FAILS, Recoverer},
+    recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
     state::State,
     target::{Finding, Target},
     workload::Workload,
@@ -210,7 +211,7 @@ impl<'a, T: Target> Checker<'a, T> {
         faults: &Faults,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> IoCounts {
-        let mut next = state.clone();
+        let mut next = state.awake(self.target, &self.options);
         if self.options.faults > 0 {
             next.disk.arm(faults.clone());
             next.faults += u8::try_from(faults.len()).expect("as many as the options allow");
@@ -219,7 +220,7 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let made = MoveUnderWay { start: next.disk.position(), task, faults };
+        let made = MoveUnderWay { start: next.disk.position(), task, faults, judged: RefCell::default() };
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
@@ -247,7 +248,7 @@ impl<'a, T: Target> Checker<'a, T> {
     }
 
     /// A target that says that it makes no FUA writes is searched with fewer states, and must keep its word.
-    fn check_declared(&self, log: &DiskLog, made: &MoveUnderWay<'_>, visit: &mut dyn FnMut(Transition<T>)) {
+    fn check_declared(&self, log: &DiskLog, made: &MoveUnderWay<'_, T>, visit: &mut dyn FnMut(Transition<T>)) {
         let is_fua = |entry: &Entry| matches!(entry.kind, EntryKind::Fua { .. });
         let mut since = log.entries().rev().take_while(|(index, _)| index.0 >= made.start.0);
         if !self.target.uses_fua() && since.any(|(_, entry)| is_fua(entry)) {
@@ -261,7 +262,7 @@ impl<'a, T: Target> Checker<'a, T> {
     fn advance(
         &self,
         next: &mut State<T>,
-        made: &MoveUnderWay<'_>,
+        made: &MoveUnderWay<'_, T>,
         asked: &mut IoCounts,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> Advance {
@@ -321,16 +322,29 @@ impl<'a, T: Target> Checker<'a, T> {
 }
 
 /// A move that is being made.
-pub(crate) struct MoveUnderWay<'a> {
+pub(crate) struct MoveUnderWay<'a, T: Target> {
     /// Where in the log it began.
     pub start: Position,
     /// The op, by its place among those under way.
     pub task: usize,
     /// Which of its requests fail.
     pub faults: &'a Faults,
+    /// Recoveries that were found to be right, and when: how many ops had returned and how many were under way.
+    judged: RefCell<SmallVec<[(Arc<Recovered<T>>, Moment); 8]>>,
 }
 
-impl MoveUnderWay<'_> {
+/// How many ops had returned, and how many were under way.
+type Moment = (usize, usize);
+
+impl<T: Target> MoveUnderWay<'_, T> {
+    pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, moment: Moment) -> bool {
+        self.judged.borrow().iter().any(|(known, then)| Arc::ptr_eq(known, recovered) && *then == moment)
+    }
+
+    pub fn note_judged(&self, recovered: Arc<Recovered<T>>, moment: Moment) {
+        self.judged.borrow_mut().push((recovered, moment));
+    }
+
     pub fn mishap(&self, crash: Option<CrashPoint>) -> Mishap {
         Mishap { faults: self.faults.clone(), crash }
     }
@@ -353,6 +367,9 @@ impl<T: Target> System for Checker<'_, T> {
     }
 
     fn actions(&self, state: &State<T>, actions: &mut Vec<Action>) {
+        if state.is_asleep() {
+            return self.actions(&state.awake(self.target, &self.options), actions);
+        }
         actions.extend((0..state.tasks.len()).map(|task| Action::Go { task }));
         let tasks = self.target.tasks();
         if state.tasks.len() < tasks {
@@ -383,6 +400,9 @@ impl<T: Target> System for Checker<'_, T> {
     /// Covers the disk with what is pending, the memory, the ops under way, and the trees that a crash may go back
     /// to. It leaves out how many ops there were, which only numbers them. A big image is covered by its 128-bit hash.
     fn encode(&self, state: &State<T>, bytes: &mut Vec<u8>) {
+        if state.is_asleep() {
+            return self.encode(&state.awake(self.target, &self.options), bytes);
+        }
         bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered(self.target)).to_le_bytes());
         self.target.encode(&state.mounted, bytes);
         for task in &state.tasks {

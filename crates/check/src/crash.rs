@@ -2,12 +2,12 @@
 
 use disk::{Image, Position, crash_states};
 use explore::Property;
-use vfs::OpKind;
 use vfs::contract::{Clause, Contract, Zeros};
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
     crash_point::CrashPoint,
+    options::Equality,
     recovery::Recovered,
     state::State,
     target::{Finding, Target},
@@ -30,7 +30,7 @@ impl<T: Target> Checker<'_, T> {
     pub(crate) fn cut_power(
         &self,
         state: &State<T>,
-        made: &MoveUnderWay<'_>,
+        made: &MoveUnderWay<'_, T>,
         position: Position,
         which: Which,
         visit: &mut dyn FnMut(Transition<T>),
@@ -45,11 +45,17 @@ impl<T: Target> Checker<'_, T> {
         let under_way: Vec<&[vfs::contract::Event]> = under_way.iter().map(Vec::as_slice).collect();
         let crash = state.history.crash(state.history.len(), &under_way);
         let contract = self.contract_of(state);
+        let by_shape = self.options.equality != Equality::Full;
+        let moment = (state.history.len(), state.tasks.len());
         for crashed in states {
             self.counts.crash_image(crashed.image.hash());
             let point = || CrashPoint::new(state.disk.log(), made.start, position, &crashed.taken);
             let mishap = || made.mishap(Some(point()));
             let recovered = self.recoverer.recover(self.target, &crashed.image);
+            // States of one shape that recover alike count as one, and the judgement of one is that of all.
+            if by_shape && made.was_judged(&recovered, moment) {
+                continue;
+            }
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
                 visit(Transition::Violation { property, detail, mishap: &mishap });
             };
@@ -70,15 +76,13 @@ impl<T: Target> Checker<'_, T> {
             }
             if self.options.continue_after_crash
                 && !broken
-                && let Some((mounted, tree)) = &recovered.file_system
+                && let Some(next) = State::recovered(self.target, &recovered, &crashed.image, state)
             {
-                let disk = recovered.disk(self.target, &crashed.image);
-                let mut next = State::fresh(self.target, mounted.clone(), disk, tree, state.ops);
-                next.faults = state.faults;
-                next.recent = state.recent;
-                next.recent.push(OpKind::Crash);
-                next.settle(self.target, &self.options);
+                let next = if by_shape { next } else { next.woken(self.target, &self.options) };
                 visit(Transition::State { state: next, mishap: &mishap });
+            }
+            if by_shape && !broken && recovered.findings.is_empty() && !self.options.recovery_crashes {
+                made.note_judged(recovered, moment);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! One state of the search: the file system, its disk, the reference, and the past that a crash may bring back.
 
-use disk::{CrashMode, Disk, OpIndex};
+use std::{cell::OnceCell, sync::Arc};
+
+use disk::{CrashMode, Disk, Image, OpIndex};
 use smallvec::SmallVec;
 use vfs::{
     Op, OpKind, Outcome, Reference, Tree,
@@ -12,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::{
     aftermath::Aftermath,
     options::CheckOptions,
+    recovery::Recovered,
     target::{Target, Task, View},
     workload::Workload,
 };
@@ -32,6 +35,21 @@ pub struct State<T: Target> {
     pub(crate) faults: u8,
     pub(crate) aftermath: Aftermath,
     pub(crate) recent: Recent,
+    /// What recovery did, if that has not been done to the disk yet: most recovered states turn out to be known, and
+    /// then it never is.
+    asleep: Option<Asleep<T>>,
+}
+
+/// A recovery that is still to be done to a disk, and the disk once it was.
+struct Asleep<T: Target> {
+    recovered: Arc<Recovered<T>>,
+    awake: OnceCell<Disk>,
+}
+
+impl<T: Target> Asleep<T> {
+    fn new(recovered: &Arc<Recovered<T>>) -> Self {
+        Self { recovered: Arc::clone(recovered), awake: OnceCell::new() }
+    }
 }
 
 /// The kinds of the last ops, and how often the file system as a whole was synced, remounted or recovered.
@@ -68,6 +86,7 @@ impl<T: Target> Clone for State<T> {
             faults: self.faults,
             aftermath: self.aftermath.clone(),
             recent: self.recent,
+            asleep: self.asleep.as_ref().map(|asleep| Asleep::new(&asleep.recovered)),
         }
     }
 }
@@ -75,12 +94,56 @@ impl<T: Target> Clone for State<T> {
 impl<T: Target> State<T> {
     /// A file system that was just mounted and looks like `tree`; all of it is durable.
     pub(crate) fn fresh(target: &T, mounted: T::Mounted, disk: Disk, tree: &Tree, ops: u32) -> Self {
-        let promise = target.promise();
-        let reference = Reference::from_tree(tree);
-        let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
+        let (reference, history) = past(target, tree);
         let (tasks, returned) = (SmallVec::new(), SmallVec::new());
         let (aftermath, recent) = (Aftermath::default(), Recent::default());
-        Self { mounted, disk, tasks, reference, history, returned, ops, faults: 0, aftermath, recent }
+        Self { mounted, disk, tasks, reference, history, returned, ops, faults: 0, aftermath, recent, asleep: None }
+    }
+
+    /// The state in which recovery leaves a crash image. Its disk is asleep.
+    pub(crate) fn recovered(target: &T, recovered: &Arc<Recovered<T>>, crashed: &Image, before: &Self) -> Option<Self> {
+        let (mounted, tree) = recovered.file_system.as_ref()?;
+        let disk = Disk::with_cache(crashed.clone(), target.cache());
+        let (reference, history) = recovered.past.get_or_init(|| past(target, tree)).clone();
+        let mut recent = before.recent;
+        recent.push(OpKind::Crash);
+        Some(Self {
+            mounted: mounted.clone(),
+            disk,
+            tasks: SmallVec::new(),
+            reference,
+            history,
+            returned: SmallVec::new(),
+            ops: before.ops,
+            faults: before.faults,
+            aftermath: Aftermath::default(),
+            recent,
+            asleep: Some(Asleep::new(recovered)),
+        })
+    }
+
+    /// Does to the disk what recovery did.
+    #[must_use]
+    pub(crate) fn woken(mut self, target: &T, options: &CheckOptions) -> Self {
+        if let Some(asleep) = self.asleep.take() {
+            asleep.recovered.repeat_on(&mut self.disk);
+            self.settle(target, options);
+        }
+        self
+    }
+
+    /// The same state with its disk awake. That is done once for all actions of a state.
+    pub(crate) fn awake(&self, target: &T, options: &CheckOptions) -> Self {
+        let mut state = self.clone();
+        if let Some(asleep) = &self.asleep {
+            state.disk = asleep.awake.get_or_init(|| self.clone().woken(target, options).disk).clone();
+            state.asleep = None;
+        }
+        state
+    }
+
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.is_some()
     }
 
     /// Calls `look` with the target's view of this state.
@@ -123,12 +186,20 @@ impl<T: Target> State<T> {
 
     /// Appends the shape of the tree and the recent past, see [`Equality::Shape`](crate::Equality::Shape).
     pub(crate) fn encode_shape(&self, suffix: u8, bytes: &mut Vec<u8>) {
+        let shape = match &self.asleep {
+            Some(asleep) => *asleep.recovered.shape.get_or_init(|| self.shape()),
+            None => self.shape(),
+        };
+        bytes.extend_from_slice(&shape.to_le_bytes());
+        bytes.push(self.recent.whole);
+        bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
+    }
+
+    fn shape(&self) -> u128 {
         let options = ShapeOptions { attributes: false, ops_kept: 0, ..ShapeOptions::default() };
         let mut shape = Shape::new(options);
         shape.update(&self.reference.tree(), self.reference.open_files());
-        bytes.extend_from_slice(&shape.fingerprint().to_le_bytes());
-        bytes.push(self.recent.whole);
-        bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
+        shape.fingerprint()
     }
 
     /// Appends the trees that a crash may go back to, the ops between them, the open files and what faults left behind.
@@ -162,6 +233,14 @@ impl<T: Target> State<T> {
             self.returned.drain(..durable);
         }
     }
+}
+
+/// The reference and the history of a file system that looks like `tree`, all of it durable.
+fn past<T: Target>(target: &T, tree: &Tree) -> (Reference, History) {
+    let promise = target.promise();
+    let reference = Reference::from_tree(tree);
+    let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
+    (reference, history)
 }
 
 /// All orders of the ops under way. There are at most a few.

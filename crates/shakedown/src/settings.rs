@@ -222,6 +222,7 @@ fn workload(given: &str) -> Result<Ops> {
 fn equality(plan: &Plan) -> Result<Equality> {
     match (plan.equality.unwrap_or(EqualityKind::Full), plan.suffix) {
         (EqualityKind::Full, None) => Ok(Equality::Full),
+        (EqualityKind::Shape, _) if plan.no_symmetry => bail!("use --equality shape with --no-symmetry"),
         (EqualityKind::Full, Some(_)) => bail!("use --suffix without --equality shape"),
         (EqualityKind::Shape, suffix) => Ok(Equality::Shape { suffix: suffix.unwrap_or(SUFFIX_DEFAULT) }),
     }

@@ -7,12 +7,12 @@ mod once;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use disk::{Disk, Entry, Image, Memo};
 use explore::Property;
-use vfs::Tree;
+use vfs::{Reference, Tree, contract::History};
 
 use crate::target::{Finding, Target};
 
@@ -51,6 +51,9 @@ pub(crate) struct Recovered<T: Target> {
     pub afterwards: Option<Finding>,
     /// What recovery asked of the disk.
     pub log: Arc<[Entry]>,
+    /// The past of a state that starts here, and the shape of its tree, made when they are first asked for.
+    pub past: OnceLock<(Reference, History)>,
+    pub shape: OnceLock<u128>,
 }
 
 /// How much work recoveries were.
@@ -118,13 +121,27 @@ impl<T: Target> Recoverer<T> {
 }
 
 impl<T: Target> Recovered<T> {
+    fn new(
+        file_system: Option<(T::Mounted, Tree)>,
+        findings: Vec<Finding>,
+        afterwards: Option<Finding>,
+        log: Arc<[Entry]>,
+    ) -> Self {
+        Self { file_system, findings, afterwards, log, past: OnceLock::new(), shape: OnceLock::new() }
+    }
+
     /// The disk after recovery. What recovery did not flush is pending.
     pub fn disk(&self, target: &T, crashed: &Image) -> Disk {
         let mut disk = Disk::with_cache(crashed.clone(), target.cache());
+        self.repeat_on(&mut disk);
+        disk
+    }
+
+    /// Asks of a disk that holds the crash image what recovery asked.
+    pub fn repeat_on(&self, disk: &mut Disk) {
         for entry in &*self.log {
             disk.repeat(entry).expect("recovery asked it of a disk of this size");
         }
-        disk
     }
 
     /// In what a second recovery of the same image differs.
@@ -155,6 +172,6 @@ impl<T: Target> Recovered<T> {
     }
 
     fn nothing(finding: Finding) -> Self {
-        Self { file_system: None, findings: vec![finding], afterwards: None, log: Arc::new([]) }
+        Self::new(None, vec![finding], None, Arc::new([]))
     }
 }

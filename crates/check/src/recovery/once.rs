@@ -94,7 +94,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
             .or_else(|| check_thoroughly(target, image, tree, &mut reads))
             .or_else(|| if probe { try_out(target, mounted, disk.image(), tree, &mut reads) } else { None });
     }
-    (Recovered { file_system, findings, afterwards, log }, reads.set)
+    (Recovered::new(file_system, findings, afterwards, log), reads.set)
 }
 
 /// A file system that was brought up, as far as it could be.

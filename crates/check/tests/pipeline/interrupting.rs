@@ -17,9 +17,8 @@ fn interrupting(crash: CrashMode) -> CheckOptions {
 }
 
 /// The wrong way, the modes in which it shows, and the disk that explains it in the harshest of them.
-const WRONG: [(Replay, &[CrashMode], &str); 6] = [
+const WRONG: [(Replay, &[CrashMode], &str); 5] = [
     (Replay::ClearsFirst, &[Flushed, Prefix, Subsets, Torn], IN_ORDER),
-    (Replay::SecondTimeClearsFirst, &[Flushed, Prefix, Subsets, Torn], IN_ORDER),
     (Replay::NoFlush, &[Subsets, Torn], "a disk that reorders writes"),
     (Replay::TrustsFirst, &[Torn], "a disk that keeps the order and tears a write from the left"),
     (Replay::TrustsLast, &[Torn], "a disk that keeps the order and tears a write anywhere"),

@@ -14,11 +14,9 @@ use crate::toy::{create, found_if, get, set, tree_of};
 const HALF: Property = Property::critical("half");
 
 const RECORD: Block = Block(0);
-/// Set while recovery copies, in the way that needs it.
-const COPYING: Block = Block(1);
 /// A second copy of the record that is never cleared, in the way that needs it.
-const BACKUP: Block = Block(2);
-const HOME: [Block; 2] = [Block(3), Block(4)];
+const BACKUP: Block = Block(1);
+const HOME: [Block; 2] = [Block(2), Block(3)];
 
 /// How recovery empties the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,22 +35,19 @@ pub enum Replay {
     /// Both home blocks in one request, and no flush. If nothing came home, the record is restored from
     /// the backup.
     NoFlushButBackup,
-    /// A recovery that was interrupted while it copied is done over, and then the journal is cleared first.
-    SecondTimeClearsFirst,
 }
 
 pub struct Journal(pub Replay);
 
 impl Journal {
     fn recover(&self, disk: &mut Disk) -> Result<(), IoError> {
-        let interrupted = get(disk, COPYING) != 0;
         let lost = HOME.iter().all(|block| get(disk, *block) == 0);
         if get(disk, BACKUP) != 0 && lost {
             set(disk, RECORD, 1)?;
             disk.flush()?;
         }
         if get(disk, RECORD) == 0 {
-            return if interrupted { Self::end_copying(disk) } else { Ok(()) };
+            return Ok(());
         }
         match self.0 {
             Replay::Right => {
@@ -73,19 +68,6 @@ impl Journal {
             Replay::TrustsFirst => Self::copy_in_one(disk, get(disk, HOME[0]) == 0, true),
             Replay::TrustsLast => Self::copy_in_one(disk, get(disk, HOME[1]) == 0, true),
             Replay::NoFlushButBackup => Self::copy_in_one(disk, true, false),
-            Replay::SecondTimeClearsFirst if interrupted => {
-                Self::clear(disk)?;
-                Self::copy(disk)?;
-                Self::end_copying(disk)
-            }
-            Replay::SecondTimeClearsFirst => {
-                set(disk, COPYING, 1)?;
-                disk.flush()?;
-                Self::copy(disk)?;
-                disk.flush()?;
-                Self::clear(disk)?;
-                Self::end_copying(disk)
-            }
         }
     }
 
@@ -107,19 +89,13 @@ impl Journal {
         set(disk, RECORD, 0)?;
         disk.flush()
     }
-
-    fn end_copying(disk: &mut Disk) -> Result<(), IoError> {
-        disk.flush()?;
-        set(disk, COPYING, 0)?;
-        disk.flush()
-    }
 }
 
 impl Target for Journal {
     type Mounted = ();
 
     fn mkfs(&self) -> Image {
-        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 5 })
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 4 })
     }
 
     fn mount(&self, _: &mut Disk) -> Result<(), Errno> {
@@ -164,6 +140,6 @@ impl Target for Journal {
     }
 
     fn block_name(&self, block: Block) -> String {
-        ["record", "mark", "backup", "home 1", "home 2"][block.0 as usize].to_owned()
+        ["record", "backup", "home 1", "home 2"][block.0 as usize].to_owned()
     }
 }

@@ -1,10 +1,17 @@
 //! The pipeline from op to verdict, on file systems small enough to see through: right ones, about which it must be
 //! silent, and ones that are wrong in a single way, which it must name.
 
+mod beside;
 mod crashes;
+mod faults;
+mod interrupting;
+mod journal;
 mod minimising;
 mod properties;
+mod recovering;
 mod replaying;
 mod searching;
+mod starting;
 mod store;
+mod toy;
 mod traces;

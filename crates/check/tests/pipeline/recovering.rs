@@ -66,7 +66,7 @@ fn whoever_declares_no_fua_writes_makes_none_and_is_searched_with_fewer_states()
     for fsck in [Toy::RIGHT.fsck, both_are_bad] {
         for crash in CrashMode::ALL {
             let [with, without] =
-                [true, false].map(|uses_fua| search(&Toy { uses_fua, fsck, ..Toy::RIGHT }, options(crash, Mountable)));
+                [true, false].map(|uses_fua| search(&Toy { fsck, uses_fua, ..Toy::RIGHT }, options(crash, Mountable)));
             assert_eq!(violated(&with), violated(&without), "{crash}");
             assert!(without.states <= with.states && without.complete && with.complete, "{crash}");
             // What is pending need not be told apart from what is durable.
@@ -106,10 +106,8 @@ fn what_recovery_did_not_flush_can_be_lost_by_a_later_crash() {
 
 #[test]
 fn a_panic_in_recovery_comes_with_its_power_cut() {
-    let fsck = Toy {
-        fsck: |disk| if get(disk, A) == 0 { Ok(Vec::new()) } else { panic!("fsck met a file") },
-        ..Toy::RIGHT
-    };
+    let fsck =
+        Toy { fsck: |disk| if get(disk, A) == 0 { Ok(Vec::new()) } else { panic!("fsck met a file") }, ..Toy::RIGHT };
     // A file system is mounted without a crash too, when recovery has left no note.
     let mount = Toy {
         fsck: |disk| put(disk, NOTE, get(disk, A)).map(|()| Vec::new()),
@@ -186,7 +184,9 @@ fn a_thorough_check_must_leave_the_same_tree() {
     for probe in [false, true] {
         let options = CheckOptions { probe, ..options(CrashMode::Prefix, Mountable) };
         assert_eq!(violated(&search(&agrees, options)), [""; 0]);
-        for (toy, says) in [(removes, "/a: is missing, expected a file with 0 bytes"), (fails, "failed with EIO (input/output error)")] {
+        for (toy, says) in
+            [(removes, "/a: is missing, expected a file with 0 bytes"), (fails, "failed with EIO (input/output error)")]
+        {
             assert_eq!(violated(&search(&toy, options)), ["fsck-disagrees"]);
             let trace = minimised(&toy, &trace_of(&toy, options, "fsck-disagrees"));
             assert_eq!(trace.detail, format!("checked thoroughly instead: {says}"));

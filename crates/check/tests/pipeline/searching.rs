@@ -1,6 +1,6 @@
 //! One way to search a file system, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Trace};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Trace, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use vfs::contract::Contract;
@@ -16,6 +16,7 @@ pub fn options(crash: CrashMode, contract: Contract) -> CheckOptions {
 pub fn run_options(order: Order) -> RunOptions {
     let states = (order == Order::RandomWalk).then_some(100);
     RunOptions {
+        workload: Workload::default(),
         target: "test:store".to_owned(),
         order,
         visited: VisitedKind::Exact,

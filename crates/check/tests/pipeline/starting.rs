@@ -1,23 +1,18 @@
 //! What is wrong before anything has happened: a file system that does not start, and one that does not survive a power
 //! cut before its first op.
 
-use check::{CheckReport, Checkable, Story};
-use disk::CrashMode;
+use check::{CheckOptions, CheckReport, Checkable, Finding, Story};
+use disk::{Block, CrashMode, Disk};
 use explore::Order;
 use vfs::{Errno, contract::Contract::Mountable};
 
 use crate::{
     searching::{minimised, options, search, search_in, violated},
-    toy::{A, B, Toy, get, put},
+    toy::{A, B, NOTE, SECOND_NOTE, Toy, get, put},
 };
 
-const ORDERS: [Order; 5] = [
-    Order::DepthFirst,
-    Order::BreadthFirst,
-    Order::BestFirst,
-    Order::IterativeDeepening(2),
-    Order::RandomWalk,
-];
+const ORDERS: [Order; 5] =
+    [Order::DepthFirst, Order::BreadthFirst, Order::BestFirst, Order::IterativeDeepening(2), Order::RandomWalk];
 
 /// The report names one violation, of the fresh file system.
 fn assert_only(report: &CheckReport, property: &str) {
@@ -93,4 +88,31 @@ fn a_power_cut_before_the_first_op_is_judged() {
         assert_eq!(violated(&search(&Toy::RIGHT, options(crash, Mountable))), [""; 0]);
     }
     assert_eq!(violated(&search(&REFUSES_EMPTY, options(CrashMode::Off, Mountable))), [""; 0]);
+}
+
+/// The first recovery leaves two notes, and one without the other is more than the next can take.
+fn notes(disk: &mut Disk, order: [Block; 2]) -> Result<Vec<Finding>, Errno> {
+    match (get(disk, NOTE), get(disk, SECOND_NOTE)) {
+        (1, 0) => Err(Errno::EIO),
+        (1, _) => Ok(Vec::new()),
+        _ => {
+            for note in order {
+                put(disk, note, 1)?;
+                disk.flush().map_err(|_| Errno::EIO)?;
+            }
+            Ok(Vec::new())
+        }
+    }
+}
+
+#[test]
+fn a_second_power_cut_before_the_first_op_is_judged_too() {
+    let wrong = Toy { fsck: |disk| notes(disk, [NOTE, SECOND_NOTE]), ..Toy::RIGHT };
+    let right = Toy { fsck: |disk| notes(disk, [SECOND_NOTE, NOTE]), ..Toy::RIGHT };
+    for crash in CrashMode::ALL.into_iter().filter(|crash| *crash != CrashMode::Off) {
+        let twice = CheckOptions { recovery_crashes: true, ..options(crash, Mountable) };
+        assert_only(&search(&wrong, twice), "recovery-interrupted");
+        assert_eq!(violated(&search(&right, twice)), [""; 0], "{crash}");
+        assert_eq!(violated(&search(&wrong, options(crash, Mountable))), [""; 0], "{crash}");
+    }
 }

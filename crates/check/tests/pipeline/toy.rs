@@ -35,6 +35,8 @@ pub struct Toy {
     pub full_fsck: Option<fn(&mut Disk) -> Checked>,
     pub invariants: fn(&Disk) -> Vec<Finding>,
     pub uses_fua: bool,
+    /// Whether the workload makes files in any order, or the first one first.
+    pub any_order: bool,
     /// Whether the workload has remounts too.
     pub remounts: bool,
 }
@@ -49,6 +51,7 @@ impl Toy {
         full_fsck: None,
         invariants: |_| Vec::new(),
         uses_fua: true,
+        any_order: false,
         remounts: false,
     };
 }
@@ -121,8 +124,8 @@ impl Target for Toy {
     }
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
-        let absent = [("a", A), ("b", B)].into_iter().find(|(_, file)| get(view.disk, *file) == 0);
-        ops.extend(absent.map(|(name, _)| create(name)));
+        let absent = [("a", A), ("b", B)].into_iter().filter(|(_, file)| get(view.disk, *file) == 0);
+        ops.extend(absent.map(|(name, _)| create(name)).take(if self.any_order { 2 } else { 1 }));
         ops.extend(self.remounts.then_some(Op::Remount));
     }
 
