@@ -1,7 +1,7 @@
 //! What failed requests leave behind, for as long as it decides a verdict.
 //!
-//! An op that makes several moves may fail long after the request that it failed for. And what it wrote before it took it
-//! back may still be found after a power cut, even when later ops have returned: taking it back needs no flush.
+//! An op that makes several moves may fail long after the request that it failed for. And what it wrote before it took
+//! it back may still be found after a power cut, even when later ops have returned: taking it back needs no flush.
 
 use disk::{DiskLog, Faults, OpIndex};
 use vfs::Op;

@@ -330,8 +330,11 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     /// Which of its requests fail.
     pub faults: &'a Faults,
     /// Recoveries that were found to be right, and when: how many ops had returned and how many were under way.
-    judged: RefCell<SmallVec<[(Arc<Recovered<T>>, Moment); 8]>>,
+    judged: RefCell<SmallVec<[Judged<T>; 8]>>,
 }
+
+/// A recovery that was judged, and when.
+type Judged<T> = (Arc<Recovered<T>>, Moment);
 
 /// How many ops had returned, and how many were under way.
 type Moment = (usize, usize);
@@ -405,14 +408,7 @@ impl<T: Target> System for Checker<'_, T> {
         }
         bytes.extend_from_slice(&state.disk.fingerprint(self.options.remembered(self.target)).to_le_bytes());
         self.target.encode(&state.mounted, bytes);
-        for task in &state.tasks {
-            let text = task.op.to_string();
-            bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.extend_from_slice(&task.choice.to_le_bytes());
-            bytes.push(task.pc);
-            bytes.extend_from_slice(&task.registers);
-        }
+        state.tasks.iter().for_each(|task| task.encode(bytes));
         state.encode_past(bytes);
         self.encode_plan(state, bytes);
     }

@@ -19,8 +19,8 @@ pub(crate) const USABLE: Property = Property::critical("usable");
 /// Enough to need a block of most file systems, or an inline area.
 const DATA: Data = Data { len: 512, fill: 0x5a };
 
-/// Tries a recovered file system with a list of ops; what is wrong with it, if anything is. `disk` is left as the last op
-/// left it, with everything that was read recorded if it was recording.
+/// Tries a recovered file system with a list of ops; what is wrong with it, if anything is. `disk` is left as the last
+/// op left it, with everything that was read recorded if it was recording.
 pub(crate) fn try_out<T: Target>(
     target: &T,
     mounted: &T::Mounted,

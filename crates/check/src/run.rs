@@ -8,7 +8,7 @@ use crate::{
     checker::{Action, Checker, Mishap},
     counts::Work,
     minimise::minimise,
-    options::CheckOptions,
+    options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
     target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
@@ -53,7 +53,8 @@ pub struct CheckReport {
     pub states_revisited: u64,
     /// The deepest state.
     pub depth: u32,
-    /// Whether the bounded space was exhausted: every state was expanded, and no crash states were only sampled.
+    /// Whether the bounded space was exhausted: every state was expanded, no crash states were only sampled, and no two
+    /// different states counted as one.
     pub complete: bool,
     /// What was cut off, sampled or dropped.
     pub limits: Vec<Limit>,
@@ -153,7 +154,7 @@ impl<T: Target> Checkable for T {
             states: report.states,
             states_revisited: report.states_revisited,
             depth: report.depth,
-            complete: report.complete && work.positions_sampled == 0,
+            complete: report.complete && work.positions_sampled == 0 && options.equality == Equality::Full,
             limits: report.limits,
             work,
             violations,

@@ -191,6 +191,9 @@ impl<T: Target> State<T> {
             None => self.shape(),
         };
         bytes.extend_from_slice(&shape.to_le_bytes());
+        for task in &self.tasks {
+            task.encode(bytes);
+        }
         bytes.push(self.recent.whole);
         bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
     }

@@ -115,8 +115,8 @@ pub trait Target: Send + Sync {
         true
     }
 
-    /// Checks and repairs more thoroughly than recovery does, on a disk that was not recovered yet; `None` if it cannot.
-    /// The tree must be the one that recovery gives.
+    /// Checks and repairs more thoroughly than recovery does, on a disk that was not recovered yet; `None` if it
+    /// cannot. The tree must be the one that recovery gives.
     ///
     /// # Errors
     /// The check itself failed.
@@ -144,6 +144,18 @@ pub struct Task {
     pub pc: u8,
     /// The target's own notes, all zero at the beginning.
     pub registers: [u8; 12],
+}
+
+impl Task {
+    /// Appends what tells it from other ops under way.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
+        let text = self.op.to_string();
+        bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.extend_from_slice(&self.choice.to_le_bytes());
+        bytes.push(self.pc);
+        bytes.extend_from_slice(&self.registers);
+    }
 }
 
 /// What a target promises.

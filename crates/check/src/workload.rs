@@ -16,7 +16,8 @@ pub struct Workload {
     pub files_max: Option<usize>,
     /// At most so many directories besides the root.
     pub dirs_max: Option<usize>,
-    /// Exactly these ops, one after the other, instead of every op that is possible. After a power cut the rest follows.
+    /// Exactly these ops, one after the other, instead of every op that is possible. After a power cut the rest
+    /// follows.
     pub script: Option<Arc<[Op]>>,
 }
 

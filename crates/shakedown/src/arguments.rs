@@ -21,6 +21,7 @@ use crate::budget::Bound;
   shakedown check model:index --crash subsets        the same on a disk that reorders writes
   shakedown replay run/traces/001.json               see a violation happen again
   shakedown targets                                  what can be checked
+  shakedown zoo                                      find every bug of the collection
 
 Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment."
 )]
@@ -39,6 +40,8 @@ pub enum Command {
     Replay(Replay),
     /// List what can be checked, with all options
     Targets(Targets),
+    /// Find every known bug of the collection, and nothing where it is mended
+    Zoo(Zoo),
 }
 
 /// `shakedown check`.
@@ -101,13 +104,13 @@ const FIXED_BY_THE_RUN: [&str; 19] = [
 ];
 
 /// What decides the result of a check, besides its target. A resumed run has the plan of the run that it resumes.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Plan {
     /// Do not look beyond so many actions from the start
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub depth: Option<u32>,
-    /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'), or a file with one op a line, which are
-    /// then done one after the other
+    /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'), or a file with one op a line, which
+    /// are then done one after the other
     #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
     pub ops: Option<String>,
     /// At most so many names of files
@@ -131,7 +134,8 @@ pub struct Plan {
     /// Cut the power during recovery too; whatever that leaves must recover to the same tree
     #[arg(long)]
     pub recovery_crashes: bool,
-    /// Let up to N reads, writes, flushes and allocations fail, each in turn; an op must then fail or succeed as a whole
+    /// Let up to N reads, writes, flushes and allocations fail, each in turn; an op must then fail or succeed as a
+    /// whole
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=8))]
     pub faults: Option<u8>,
     /// In which order states are expanded [default: bfs]
@@ -225,6 +229,23 @@ pub struct Replay {
 #[command(after_help = "Example:
   shakedown targets --json")]
 pub struct Targets {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `shakedown zoo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown zoo
+  shakedown zoo journal-no-barrier generic-342
+  shakedown zoo --json
+
+Exit codes: 0 every bug was found and no right variant was accused, 1 otherwise, 2 there is no such case.")]
+pub struct Zoo {
+    /// Only these cases [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -63,8 +63,8 @@ impl std::str::FromStr for Bound {
             let in_range = (SECONDS_MIN..=SECONDS_MAX).contains(&seconds);
             let refused = || "a time is at least 1ms and at most a century".to_owned();
             // Whole milliseconds, so that the time is written as it was understood.
-            let time = || Self::Time(Duration::from_millis(Duration::from_secs_f64(seconds).as_millis() as u64));
-            return in_range.then(time).ok_or_else(refused);
+            let time = || whole((seconds * 1e3).round()).map(Duration::from_millis).map(Self::Time);
+            return in_range.then(time).flatten().ok_or_else(refused);
         }
         if let Some(factor) = factor(&STATES) {
             return whole(number * factor).map(Self::States).ok_or_else(|| {

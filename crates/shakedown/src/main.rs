@@ -18,6 +18,7 @@ mod settings;
 mod story;
 mod summary;
 mod usage;
+mod zoo;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -27,6 +28,10 @@ use crate::{
     arguments::{Arguments, Command},
     commands::Verdict,
 };
+
+/// A search makes and drops small objects by the million, on all threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Wrong usage or environment.
 const EXIT_TROUBLE: u8 = 2;
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::run(check),
         Command::Replay(replay) => commands::replay::run(replay),
         Command::Targets(targets) => commands::targets::run(targets),
+        Command::Zoo(zoo) => commands::zoo::run(zoo),
     };
     match result {
         Ok(Verdict::NothingFound) => ExitCode::SUCCESS,

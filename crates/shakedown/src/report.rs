@@ -101,19 +101,13 @@ fn verdict(summary: &Summary, paint: Paint) -> String {
 }
 
 fn reach(summary: &Summary, paint: Paint) -> String {
-    let is_deeper = summary.settings.depth_max.is_some() && !summary.limits_hit.is_empty();
-    match (summary.complete, is_deeper) {
-        (true, false)
-            if summary.work.crash_states > 0
-                && summary.violations.iter().any(|violated| violated.severity == Severity::Critical) =>
-        {
-            format!(
-                "{} every state that can be reached was searched, but for what lies behind a critical violation.",
-                paint.strong("Complete:")
-            )
-        }
-        (true, false) => format!("{} every state that can be reached was searched.", paint.strong("Complete:")),
-        (true, true) => format!("{} every state up to this depth was searched.", paint.strong("Complete:")),
-        (false, _) => format!("{} what was not searched may hide more.", paint.strong("Not complete:")),
+    if !summary.complete {
+        return format!("{} what was not searched may hide more.", paint.strong("Not complete:"));
     }
+    // A complete search with a limit is one that ended at its depth.
+    let which = if summary.limits_hit.is_empty() { "that can be reached" } else { "up to this depth" };
+    let is_critical = |violated: &ViolationSummary| violated.severity == Severity::Critical;
+    let damaged = summary.work.crash_states > 0 && summary.violations.iter().any(is_critical);
+    let but = if damaged { ", but for what lies behind a critical violation" } else { "" };
+    format!("{} every state {which} was searched{but}.", paint.strong("Complete:"))
 }

@@ -17,7 +17,6 @@ use crate::{
 };
 
 const CRASH_STATES_MAX: u32 = 4096;
-/// Enough to find the bugs that the collection holds; see `docs/results.md`.
 const SUFFIX_DEFAULT: u8 = 2;
 const BITSTATE_BITS: u8 = 33;
 const BITSTATE_HASHES: u8 = 3;
@@ -27,7 +26,7 @@ const BITSTATE_HASHES: u8 = 3;
 pub struct Settings {
     pub target: String,
     /// Kinds of ops.
-    pub ops: Option<String>,
+    pub op_set: Option<String>,
     /// Ops that are done one after the other.
     pub script: Option<Vec<Op>>,
     pub files_max: Option<usize>,
@@ -74,7 +73,7 @@ impl Settings {
         let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
         Ok(Self {
             target: named.name.clone(),
-            ops,
+            op_set: ops,
             script,
             files_max: plan.files,
             dirs_max: plan.dirs,
@@ -113,7 +112,7 @@ impl Settings {
     /// Which ops.
     pub fn workload(&self) -> Workload {
         Workload {
-            ops: self.ops.as_ref().and_then(|ops| ops.parse().ok()),
+            ops: self.op_set.as_ref().and_then(|ops| ops.parse().ok()),
             files_max: self.files_max,
             dirs_max: self.dirs_max,
             script: self.script.as_deref().map(Arc::from),
@@ -161,7 +160,7 @@ impl Settings {
     /// The plan as flags, every default spelled out.
     pub fn flags(&self) -> String {
         let mut flags = Vec::new();
-        flags.extend(self.ops.as_ref().map(|ops| format!("--ops {ops}")));
+        flags.extend(self.op_set.as_ref().map(|ops| format!("--ops {ops}")));
         flags.extend(self.script.as_ref().map(|ops| format!("--ops FILE (of {} ops)", ops.len())));
         flags.extend(self.files_max.map(|files| format!("--files {files}")));
         flags.extend(self.dirs_max.map(|dirs| format!("--dirs {dirs}")));
@@ -195,7 +194,6 @@ fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
     bits.or(plan.bitstate_hashes.map(|_| "--bitstate-hashes"))
 }
 
-/// A flag that would do nothing is an error and not a silence.
 /// What `--ops` names.
 enum Ops {
     Set(OpSet),
@@ -205,6 +203,7 @@ enum Ops {
 /// A set of ops, or a file of ops if there is one of that name.
 fn workload(given: &str) -> Result<Ops> {
     let unknown = match given.parse() {
+        Ok(OpSet::EMPTY) => bail!("use the ops {given:?}: nothing is left of them"),
         Ok(set) => return Ok(Ops::Set(set)),
         Err(unknown) => unknown,
     };
@@ -228,6 +227,7 @@ fn equality(plan: &Plan) -> Result<Equality> {
     }
 }
 
+/// A flag that would do nothing is an error and not a silence.
 fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
     let given = [
         ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),

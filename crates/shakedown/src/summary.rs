@@ -133,7 +133,7 @@ impl Limits {
         let mut says: Vec<String> = report.limits.iter().map(Limit::to_string).collect();
         if let Equality::Shape { suffix } = settings.equality {
             says.push(format!(
-                "states with trees of one shape and the same kinds of last {suffix} ops count as one, wherever things lie"
+                "states whose trees have one shape count as one if their last {suffix} ops were of the same kinds"
             ));
         }
         if work.positions_sampled > 0 {

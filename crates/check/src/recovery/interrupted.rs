@@ -2,10 +2,11 @@
 //! that the uninterrupted recovery gave.
 //!
 //! Recovery's requests are a disk log like any other. Most second recoveries are free: a recovery is known by what it
-//! reads, so a write that recovery does not read, that changes nothing, or that a later one covers makes it run no more.
+//! reads, so a write that recovery does not read, that changes nothing, or that a later one covers makes it run no
+//! more.
 //!
-//! An error is easiest to understand on the kindest disk that shows it, so disks are tried from kind to harsh, as far as
-//! the crash mode allows.
+//! An error is easiest to understand on the kindest disk that shows it, so disks are tried from kind to harsh, as far
+//! as the crash mode allows.
 
 use std::{
     collections::HashMap,

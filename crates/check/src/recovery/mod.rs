@@ -6,8 +6,12 @@ mod interrupted;
 mod once;
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use disk::{Disk, Entry, Image, Memo};
@@ -27,6 +31,10 @@ pub(crate) const RECOVERY_PANICS: Property = Property::critical("recovery-panics
 
 /// The memo gives up growing at this many nodes (a few hundred bytes each); recoveries beyond it are run each time.
 const MEMO_NODES_MAX: usize = 4_000_000;
+/// More than workers, so that two rarely meet.
+const IMAGE_SHARDS: usize = 64;
+/// Beyond so many images (a hundred bytes each), new ones are known by their reads only.
+const IMAGES_MAX: usize = 8_000_000;
 /// In the long run, one of so many recoveries is run twice: what that costs is hardly to be measured.
 const AGAIN_ONE_IN: u128 = 64;
 
@@ -68,22 +76,41 @@ pub struct RecoveryCounts {
 /// Runs and remembers the recoveries of one target.
 pub(crate) struct Recoverer<T: Target> {
     memo: Memo<Arc<Recovered<T>>>,
+    /// By the whole image: most crash images come again and again, and then not even their reads are compared.
+    images: [Mutex<HashMap<u128, Arc<Recovered<T>>>>; IMAGE_SHARDS],
+    images_known: AtomicU64,
     probe: bool,
     again: Again,
 }
 
 impl<T: Target> Recoverer<T> {
     pub fn new(probe: bool, again: Again) -> Self {
-        Self { memo: Memo::new(MEMO_NODES_MAX), probe, again }
+        let images = std::array::from_fn(|_| Mutex::default());
+        Self { memo: Memo::new(MEMO_NODES_MAX), images, images_known: AtomicU64::new(0), probe, again }
     }
 
     pub fn counts(&self) -> RecoveryCounts {
         let counts = self.memo.counts();
-        RecoveryCounts { run: counts.misses, memoised: counts.hits }
+        RecoveryCounts { run: counts.misses, memoised: counts.hits + self.images_known.load(Ordering::Relaxed) }
     }
 
     /// What recovery makes of an image. A panic is a result too: it says more with the power cut that led to it.
     pub fn recover(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
+        let shard = &self.images[(image.hash() % IMAGE_SHARDS as u128) as usize];
+        let images = || shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = images().get(&image.hash()) {
+            self.images_known.fetch_add(1, Ordering::Relaxed);
+            return Arc::clone(known);
+        }
+        let recovered = self.recover_unknown(target, image);
+        let mut images = images();
+        if images.len() < IMAGES_MAX / IMAGE_SHARDS {
+            images.insert(image.hash(), Arc::clone(&recovered));
+        }
+        recovered
+    }
+
+    fn recover_unknown(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
         if let Some(known) = self.memo.lookup(image) {
             return Arc::clone(&known);
         }

@@ -1,8 +1,8 @@
 //! Two ops under way on a file system with directories, hard links and symlinks.
 //!
 //! The file system is the reference itself, so it is right by definition: each op has its effect with its first disk
-//! request and returns after its second. What differs in between must be explained by the op under way, and nothing else
-//! may be.
+//! request and returns after its second. What differs in between must be explained by the op under way, and nothing
+//! else may be.
 
 use check::{Action, CheckOptions, CheckReport, Checkable, Checker, Move, Promise, RunOptions, Target, Task, View};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};

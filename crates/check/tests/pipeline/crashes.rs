@@ -35,8 +35,8 @@ fn going_on_after_crashes_adds_states_and_crash_states() {
     assert!(with.work.crash_states > without.work.crash_states);
 }
 
-/// Searches a store with a block of noise, twice: once recovery does not read the noise, once it does. The disks, and so
-/// the crash states, are the same. A recovery that reads something else after each op can hardly ever be remembered.
+/// Searches a store with a block of noise, twice: once recovery does not read the noise, once it does. The disks, and
+/// so the crash states, are the same. A recovery that reads something else after each op can hardly ever be remembered.
 fn helped_and_hindered(flaw: Flaw, options: CheckOptions) -> [CheckReport; 2] {
     [false, true].map(|reads_noise| {
         search(&Store { writes_noise: true, reads_noise, ..Store::new(Kind::TwoSlots, flaw) }, options)

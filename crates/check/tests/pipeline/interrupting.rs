@@ -1,5 +1,5 @@
-//! Power cuts in the middle of recovery: each wrong order is found, explained by the kindest disk that shows it, and the
-//! right order is silent.
+//! Power cuts in the middle of recovery: each wrong order is found, explained by the kindest disk that shows it, and
+//! the right order is silent.
 
 use check::CheckOptions;
 use disk::CrashMode::{self, Flushed, Prefix, Subsets, Torn};

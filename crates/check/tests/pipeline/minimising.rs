@@ -82,8 +82,8 @@ fn a_crash_on_the_way_stays_if_it_matters() {
     assert_eq!(crashes, [true, false]);
 }
 
-/// On a disk that reorders, what earlier ops wrote is pending still when the power is cut, and was overwritten since. An
-/// op between two that matter goes as well as one before them.
+/// On a disk that reorders, what earlier ops wrote is pending still when the power is cut, and was overwritten since.
+/// An op between two that matter goes as well as one before them.
 #[test]
 fn ops_before_a_crash_on_the_way_are_removed() {
     let store = Store::new(Kind::OneBlock, Flaw::Tired);

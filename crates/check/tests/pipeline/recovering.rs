@@ -1,5 +1,5 @@
-//! What recovery does, seen from outside: it panics, it needs a second time, another check disagrees with it, and what it
-//! did not flush is lost. And crash states that are easily passed over.
+//! What recovery does, seen from outside: it panics, it needs a second time, another check disagrees with it, and what
+//! it did not flush is lost. And crash states that are easily passed over.
 
 use check::{CheckOptions, Checkable, Move};
 use disk::{CrashMode, Disk};

@@ -55,8 +55,8 @@ pub fn trace_of(target: &impl Checkable, options: CheckOptions, property: &str) 
     found.unwrap_or_else(|| panic!("{property} is not among {:?}", violated(&report))).trace.clone()
 }
 
-/// A trace that a search found: it survives being written and read, shows its violation when it is replayed, and when it
-/// is minimised, which it returns.
+/// A trace that a search found: it survives being written and read, shows its violation when it is replayed, and when
+/// it is minimised, which it returns.
 pub fn minimised(target: &impl Checkable, trace: &Trace) -> Trace {
     let trace = Trace::from_json(&trace.to_json()).expect("it was just written");
     let smaller = target.minimise(&trace).expect("it violates its property");

@@ -3,8 +3,8 @@
 //! It is a tree of its own with all items of the files that were fsynced since the last commit, all their names, and
 //! the directories above them that are new. A mount puts these over the committed items and commits. That is right
 //! as long as names were only added: what was taken away a log cannot say. So fsync looks for removals since the last
-//! commit that concern the file, and where it finds one it commits everything. btrfs does the same; most of its log bugs
-//! are a removal that it did not look for.
+//! commit that concern the file, and where it finds one it commits everything. btrfs does the same; most of its log
+//! bugs are a removal that it did not look for.
 
 use disk::Disk;
 use vfs::Errno;

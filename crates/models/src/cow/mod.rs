@@ -5,9 +5,9 @@
 //! items of one file to a third tree, and the next mount puts them over what was committed.
 //!
 //! **What it promises.** Without a log every recovered tree is that of one moment, contents included (`prefix`). With
-//! one, what was fsynced is there, and each op is there as a whole or not at all (`atomic`), but a file that was fsynced
-//! may be newer than others. Both hold on a disk that reorders and tears: a node is one sector, a superblock is two
-//! and has a checksum.
+//! one, what was fsynced is there, and each op is there as a whole or not at all (`atomic`), but a file that was
+//! fsynced may be newer than others. Both hold on a disk that reorders and tears: a node is one sector, a superblock is
+//! two and has a checksum.
 
 mod commit;
 mod content;

@@ -2,7 +2,8 @@
 //!
 //! First the logs become durable. What changed in the SIT and NAT then goes to the journals of the pack or, where they
 //! are full, to the copy of the block that the last checkpoint does not use. The pack that is older is overwritten; it
-//! counts only when its last block carries the version of its first, and that block is written when all else is durable.
+//! counts only when its last block carries the version of its first, and that block is written when all else is
+//! durable.
 
 use disk::Disk;
 use vfs::Errno;

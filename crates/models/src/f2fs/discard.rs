@@ -1,7 +1,8 @@
 //! What a mount gives back to the disk: blocks that the checkpoint does not need.
 //!
-//! File systems for flash tell their disk what they no longer need. Here it also makes mounts alike: what an interrupted
-//! life left behind decides nothing, and once it is gone, two states that differed in nothing else are one state.
+//! File systems for flash tell their disk what they no longer need. Here it also makes mounts alike: what an
+//! interrupted life left behind decides nothing, and once it is gone, two states that differed in nothing else are one
+//! state.
 
 use disk::Block;
 use vfs::Errno;
@@ -12,8 +13,8 @@ use super::{
     memory::bits,
 };
 
-/// Blocks of free segments that are discarded. Logs take free segments in order, so what was written before a crash lies
-/// in the first; more would make every mount dearer.
+/// Blocks of free segments that are discarded. Logs take free segments in order, so what was written before a crash
+/// lies in the first; more would make every mount dearer.
 const FREE_BLOCKS: u8 = 32;
 
 /// Unneeded blocks that are given up together if they lie in a row.

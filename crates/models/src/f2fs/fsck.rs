@@ -1,8 +1,8 @@
 //! The metadata properties and the offline check.
 //!
-//! One walk from the root marks every node and block that it meets; then the marks are compared with the NAT and the SIT.
-//! The same walk checks a mounted file system and, before a mount, the state of the newest checkpoint, which is then
-//! repaired: names and addresses that lead nowhere go, and the NAT and the SIT become what the walk found.
+//! One walk from the root marks every node and block that it meets; then the marks are compared with the NAT and the
+//! SIT. The same walk checks a mounted file system and, before a mount, the state of the newest checkpoint, which is
+//! then repaired: names and addresses that lead nowhere go, and the NAT and the SIT become what the walk found.
 
 use check::Finding;
 use disk::Disk;

@@ -1,7 +1,7 @@
 //! What is in memory while the file system is mounted: plain arrays that are copied as a whole.
 //!
-//! Tables and nodes are all loaded by the mount, so nothing but dentry blocks, data and summaries is read later. A dirty
-//! mask says what the next checkpoint has to write.
+//! Tables and nodes are all loaded by the mount, so nothing but dentry blocks, data and summaries is read later. A
+//! dirty mask says what the next checkpoint has to write.
 
 use xxhash_rust::xxh3::xxh3_128;
 

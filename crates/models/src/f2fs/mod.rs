@@ -2,9 +2,9 @@
 //!
 //! Nothing in the main area is overwritten: a block that changes goes behind one of several logs. Nodes (inodes and
 //! blocks of more addresses) have numbers, and the NAT says where each lies, so that a moved node changes no other. The
-//! SIT says which blocks of each segment are valid, the SSA whose they are. A checkpoint makes all of it durable at once
-//! ([`checkpoint`]); `fsync` of a file writes its nodes only, and a mount replays them ([`recover`]). A segment without
-//! valid blocks is written again after the next checkpoint; segments with few are emptied ([`clean`]).
+//! SIT says which blocks of each segment are valid, the SSA whose they are. A checkpoint makes all of it durable at
+//! once ([`checkpoint`]); `fsync` of a file writes its nodes only, and a mount replays them ([`recover`]). A segment
+//! without valid blocks is written again after the next checkpoint; segments with few are emptied ([`clean`]).
 //!
 //! Data and dentry blocks are written by the op that makes them, nodes stay in memory until an `fsync` or a checkpoint.
 

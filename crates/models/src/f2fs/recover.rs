@@ -2,8 +2,8 @@
 //!
 //! `fsync` writes the nodes of one file behind the log of nodes of files, the inode last and with a mark. A mount
 //! follows that log from where the checkpoint left it for as long as the blocks carry the checkpoint's version, takes
-//! over the nodes of every file up to its last mark, gives the files that the checkpoint does not know their names back,
-//! and writes a checkpoint. Its new version is what keeps the next mount from reading blocks of an earlier life.
+//! over the nodes of every file up to its last mark, gives the files that the checkpoint does not know their names
+//! back, and writes a checkpoint. Its new version is what keeps the next mount from reading blocks of an earlier life.
 
 use disk::Disk;
 use smallvec::SmallVec;

@@ -25,8 +25,8 @@ pub enum Flaw {
     /// The number of a removed node is given out again before the next checkpoint, so that roll-forward takes the new
     /// file for the old one (the reason why F2FS frees node numbers in a checkpoint only).
     NidImmediate,
-    /// A mount that recovers nothing keeps the version of its checkpoint, so that node blocks that an earlier mount left
-    /// in the log pass for new ones (why F2FS put a checksum beside the version in the footers of node blocks).
+    /// A mount that recovers nothing keeps the version of its checkpoint, so that node blocks that an earlier mount
+    /// left in the log pass for new ones (why F2FS put a checksum beside the version in the footers of node blocks).
     StaleChain,
     /// The summary of a segment is not written when the segment is full, so cleaning goes by an old one.
     SummaryForgotten,
@@ -68,7 +68,8 @@ impl Flaws {
 /// What `fsync` of a file does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fsync {
-    /// It writes the file's node blocks with a mark, and a mount replays them; a checkpoint only where that would not do.
+    /// It writes the file's node blocks with a mark, and a mount replays them; a checkpoint only where that would not
+    /// do.
     RollForward,
     /// It writes a checkpoint.
     Checkpoint,

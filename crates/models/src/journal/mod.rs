@@ -7,8 +7,8 @@
 //!
 //! What the right variant promises, on a disk that reorders and tears: in every mode, names, sizes and all other
 //! metadata are those of one moment (`ordered`), because every op is in one transaction and transactions commit in
-//! order. With `data=journal` the contents are too (`prefix`). With `data=ordered` every byte of a file was written to it,
-//! never a zero that was not. With `data=writeback` bytes may be found as zeros that were written and not synced.
+//! order. With `data=journal` the contents are too (`prefix`). With `data=ordered` every byte of a file was written to
+//! it, never a zero that was not. With `data=writeback` bytes may be found as zeros that were written and not synced.
 
 mod change;
 mod commit;

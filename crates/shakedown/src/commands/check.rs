@@ -155,6 +155,15 @@ impl Job {
         });
         display.end();
         let report = checked?;
+        ensure!(
+            report.work.ops > 0
+                || report.states != 1
+                || self.settings.op_set.is_none()
+                || !report.violations.is_empty(),
+            "use --ops {}: {} has none of these ops",
+            self.settings.op_set.as_deref().unwrap_or(""),
+            self.named.entry.name
+        );
         let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
         let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
         summary.resumable = self.folder.is_some() && is_cut_short;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod replay;
 pub mod targets;
+pub mod zoo;
 
 /// What a command came to, as far as its exit code tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

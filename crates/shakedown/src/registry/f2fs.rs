@@ -78,8 +78,8 @@ const OPTIONS: [TargetOption; 12] = [
         "forgets",
         Values::Words(&["nothing", "rename", "parent", "version", "summary"]),
         "nothing",
-        "rename, parent: fsync does not look whether something was renamed, or whether the directory is new; version: a \
-         mount does not end the old log; summary: full segments get none",
+        "rename, parent: fsync does not look whether something was renamed, or whether the directory is new; \
+         version: a mount does not end the old log; summary: full segments get none",
     ),
 ];
 

@@ -36,12 +36,18 @@ fn a_wrong_word_names_the_right_one() {
 
 #[test]
 fn nonsense_is_refused_before_anything_is_done() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 18] = [
         (&["check"], "<TARGET>"),
         (&["check", ""], "there is no such target"),
         (&["check", "model:link", "--budget", "soon"], "such as 60s, 10m, 1e6states or 4GiB"),
-        (&["check", "model:link", "--budget", "0s"], "such as 60s"),
-        (&["check", "model:link", "--budget", "1.5states"], "states are counted from 1"),
+        (&["check", "model:link", "--budget", "0s"], "at least 1ms"),
+        (&["check", "model:link", "--budget", "-5s"], "at least 1ms"),
+        (&["check", "model:cow", "--ops", "-link"], "nothing is left"),
+        (&["check", "model:cow", "--ops", "creat"], "the nearest is \"create\""),
+        (&["check", "model:link", "--ops", "create"], "it chooses its ops itself"),
+        (&["check", "model:link", "--files", "3"], "options of the target"),
+        (&["check", "model:cow", "--suffix", "3"], "without --equality shape"),
+        (&["check", "model:link", "--budget", "1.5states"], "states are a whole number from 1"),
         (&["check", "model:link", "--budget", "5s,1m"], "bounds the time twice"),
         (&["check", "model:link", "--threads", "0"], "'--threads <N>'"),
         (&["check", "model:link", "--bitstate-bits", "20"], "without --visited bitstate"),

@@ -6,3 +6,4 @@ mod program;
 mod replay;
 mod runs;
 mod text;
+mod zoo;

@@ -1,8 +1,8 @@
 //! In which order the files are described.
 //!
-//! A file looks as a description of the state says that leaves all other files out. Two files that look alike may change
-//! places with all that belongs to them, and the description stays the same, unless one of them has to do with a block
-//! or with data of another file. Only then it matters which comes first, and every order is tried.
+//! A file looks as a description of the state says that leaves all other files out. Two files that look alike may
+//! change places with all that belongs to them, and the description stays the same, unless one of them has to do with a
+//! block or with data of another file. Only then it matters which comes first, and every order is tried.
 
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;

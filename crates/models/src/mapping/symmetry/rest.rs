@@ -9,8 +9,8 @@ use super::{Least, describe::Said, names::Names, scene::Scene};
 use crate::mapping::{FileMapping, layout::Layout};
 
 impl<L: Layout> FileMapping<L> {
-    /// Numbers the rest of the blocks in every way that may matter, and offers what comes of each: first the blocks that
-    /// point to each other, then the others.
+    /// Numbers the rest of the blocks in every way that may matter, and offers what comes of each: first the blocks
+    /// that point to each other, then the others.
     pub(super) fn describe_with_rest(&self, scene: &Scene<'_>, mut names: Names<'_>, least: &mut Least<'_>) {
         let mut chained = self.chained(scene, &names);
         if chained.is_empty() {
