@@ -4,10 +4,21 @@
 //! change the disk, but a mount may write (a dirty flag, a mount count): such writes go to a copy that is thrown
 //! away.
 
+use std::cell::Cell;
+
 use disk::{Block, Disk, Geometry, IoError};
 
+/// How many requests a library may make in one session (a mount, one op or one look, an unmount) before they fail. A
+/// damaged disk can send a library round in circles for ever; a sound one needs a small part of this.
+const REQUESTS_MAX: u32 = 1 << 18;
+
 /// A disk as a library sees it.
-pub(crate) enum Device<'d> {
+pub(crate) struct Device<'d> {
+    access: Access<'d>,
+    requests: Cell<u32>,
+}
+
+enum Access<'d> {
     /// Requests are what they are.
     Live(&'d mut Disk),
     /// The disk is only looked at.
@@ -20,26 +31,32 @@ pub(crate) enum Device<'d> {
 }
 
 impl<'d> Device<'d> {
+    /// A device that does what it is asked.
+    pub fn live(disk: &'d mut Disk) -> Self {
+        Self { access: Access::Live(disk), requests: Cell::new(0) }
+    }
+
     /// A device that leaves the disk as it is.
     pub fn look(disk: &'d Disk) -> Self {
-        Self::Look { disk, copy: None }
+        Self { access: Access::Look { disk, copy: None }, requests: Cell::new(0) }
     }
 
     pub fn is_live(&self) -> bool {
-        matches!(self, Self::Live(_))
+        matches!(self.access, Access::Live(_))
     }
 
     pub fn geometry(&self) -> Geometry {
-        match self {
-            Self::Live(disk) => disk.geometry(),
-            Self::Look { disk, .. } => disk.geometry(),
+        match &self.access {
+            Access::Live(disk) => disk.geometry(),
+            Access::Look { disk, .. } => disk.geometry(),
         }
     }
 
     pub fn read(&self, block: Block, buffer: &mut [u8]) -> Result<(), IoError> {
-        match self {
-            Self::Live(disk) => disk.read(block, buffer),
-            Self::Look { disk, copy } => {
+        self.count(IoError::Read)?;
+        match &self.access {
+            Access::Live(disk) => disk.read(block, buffer),
+            Access::Look { disk, copy } => {
                 disk.read(block, buffer)?;
                 copy.as_ref().map_or(Ok(()), |copy| copy.image().read(block, buffer))
             }
@@ -47,24 +64,32 @@ impl<'d> Device<'d> {
     }
 
     pub fn write(&mut self, block: Block, data: &[u8]) -> Result<(), IoError> {
+        self.count(IoError::Write)?;
         self.writable().write(block, data)
     }
 
     pub fn write_fua(&mut self, block: Block, data: &[u8]) -> Result<(), IoError> {
+        self.count(IoError::Write)?;
         self.writable().write_fua(block, data)
     }
 
     pub fn flush(&mut self) -> Result<(), IoError> {
-        match self {
-            Self::Live(disk) => disk.flush(),
-            Self::Look { .. } => Ok(()),
+        match &mut self.access {
+            Access::Live(disk) => disk.flush(),
+            Access::Look { .. } => Ok(()),
         }
     }
 
+    fn count(&self, error: IoError) -> Result<(), IoError> {
+        let requests = self.requests.get();
+        self.requests.set(requests.saturating_add(1));
+        if requests < REQUESTS_MAX { Ok(()) } else { Err(error) }
+    }
+
     fn writable(&mut self) -> &mut Disk {
-        match self {
-            Self::Live(disk) => disk,
-            Self::Look { disk, copy } => copy.get_or_insert_with(|| Box::new(Disk::new(disk.image().clone()))),
+        match &mut self.access {
+            Access::Live(disk) => disk,
+            Access::Look { disk, copy } => copy.get_or_insert_with(|| Box::new(Disk::new(disk.image().clone()))),
         }
     }
 }
@@ -74,6 +99,14 @@ mod tests {
     use disk::{BlockSize, Image};
 
     use super::*;
+
+    #[test]
+    fn a_library_that_goes_round_in_circles_is_stopped() {
+        let disk = Disk::new(Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 }));
+        let device = Device::look(&disk);
+        assert!((0..REQUESTS_MAX).all(|_| device.read(Block(0), &mut [0; 4]).is_ok()));
+        assert_eq!(device.read(Block(0), &mut [0; 4]), Err(IoError::Read));
+    }
 
     #[test]
     fn a_look_sees_its_own_writes_and_leaves_the_disk_alone() {

@@ -58,7 +58,7 @@ impl Library for Ext4Volume {
         let block_size = BlockSize::new(BLOCK).expect("a power of two");
         let mut disk = Disk::new(Image::zeroed(Geometry { block_size, blocks: self.blocks }));
         let options = MkfsOptions { block_size: BLOCK, ..MkfsOptions::default() };
-        let formatted = rsext4::format(Sectors(Device::Live(&mut disk)), Epoch, options);
+        let formatted = rsext4::format(Sectors(Device::live(&mut disk)), Epoch, options);
         formatted.map(|_| ()).expect("the registry allows only volumes that can be formatted");
         disk.image().clone()
     }

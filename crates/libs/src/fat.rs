@@ -54,7 +54,7 @@ pub fn fat(volume: FatVolume) -> impl check::Target + 'static {
 impl Library for FatVolume {
     fn mkfs(&self) -> Image {
         let mut disk = Disk::new(Image::zeroed(Geometry { block_size: BlockSize::SECTOR, blocks: self.sectors }));
-        let mut stream = Stream::new(Device::Live(&mut disk));
+        let mut stream = Stream::new(Device::live(&mut disk));
         let options =
             FormatVolumeOptions::new().bytes_per_cluster(SECTOR).fats(self.fats).max_root_dir_entries(ROOT_ENTRIES);
         let formatted = fatfs::format_volume(&mut stream, options).and_then(|()| stream.write_back());

@@ -82,7 +82,7 @@ impl Flash {
 impl Library for Flash {
     fn mkfs(&self) -> Image {
         let mut disk = Disk::new(Image::zeroed(self.geometry()));
-        let mut chip = Chip { flash: *self, device: Device::Live(&mut disk) };
+        let mut chip = Chip { flash: *self, device: Device::live(&mut disk) };
         Filesystem::format(&mut chip, &self.config()).expect("the registry allows only flashes that can be formatted");
         disk.image().clone()
     }

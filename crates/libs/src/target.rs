@@ -86,7 +86,7 @@ impl<L: Library> Target for LibraryTarget<L> {
     }
 
     fn mount(&self, disk: &mut Disk) -> Result<(), Errno> {
-        self.within(Device::Live(disk), |_| Ok(()))
+        self.within(Device::live(disk), |_| Ok(()))
     }
 
     /// Nothing is left to do: each op ends with the library's own unmount, and what that did not flush stays pending.
@@ -95,7 +95,7 @@ impl<L: Library> Target for LibraryTarget<L> {
     }
 
     fn step(&self, (): &mut (), disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
-        Some(self.within(Device::Live(disk), |volume| volume.run(&task.op)))
+        Some(self.within(Device::live(disk), |volume| volume.run(&task.op)))
     }
 
     fn observe(&self, (): &(), disk: &Disk) -> Result<Tree, Errno> {
