@@ -5,7 +5,11 @@
 //! outcomes of an action are the state after it and, if the search goes on after crashes, every state that recovery
 //! makes of a power cut on the way.
 
-use std::{cell::RefCell, collections::HashSet, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    sync::Arc,
+};
 
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
 use explore::{Property, Step, System};
@@ -19,6 +23,7 @@ use crate::{
     crash_point::CrashPoint,
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
+    score::{Score, Scorer},
     state::State,
     target::{Finding, Target},
     workload::Workload,
@@ -98,6 +103,7 @@ pub struct Checker<'a, T: Target> {
     pub(crate) interruptions: Interruptions,
     pub(crate) counts: Counts,
     workload: Workload,
+    scorer: Scorer,
 }
 
 impl<'a, T: Target> Checker<'a, T> {
@@ -113,6 +119,13 @@ impl<'a, T: Target> Checker<'a, T> {
         self
     }
 
+    /// The same with another score for a best-first search.
+    #[must_use]
+    pub fn score(mut self, score: Score) -> Self {
+        self.scorer = Scorer::new(score);
+        self
+    }
+
     /// A checker that runs every recovery twice: one that is not deterministic shows on its own, whatever was recovered
     /// before.
     pub(crate) fn twice(target: &'a T, options: CheckOptions) -> Self {
@@ -122,7 +135,7 @@ impl<'a, T: Target> Checker<'a, T> {
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
-        Self { target, options, recoverer, interruptions, counts, workload }
+        Self { target, options, recoverer, interruptions, counts, workload, scorer: Scorer::new(Score::None) }
     }
 
     /// How much has been done.
@@ -220,7 +233,8 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let made = MoveUnderWay { start: next.disk.position(), task, faults, judged: RefCell::default() };
+        let (judged, recovery_wrote) = (RefCell::default(), Cell::default());
+        let made = MoveUnderWay { start: next.disk.position(), task, faults, judged, recovery_wrote };
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
@@ -241,6 +255,7 @@ impl<'a, T: Target> Checker<'a, T> {
         visit(Transition::Requests { log, from, to, outcome });
         self.check_declared(log, &made, visit);
         if !matches!(advance, Advance::Broken(_)) {
+            next.recovery_wrote = made.recovery_wrote.get().unwrap_or(next.recovery_wrote);
             next.settle(self.target, &self.options);
             visit(Transition::State { state: next, mishap: &|| made.mishap(None) });
         }
@@ -331,6 +346,8 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     pub faults: &'a Faults,
     /// Recoveries that were found to be right, and when: how many ops had returned and how many were under way.
     judged: RefCell<SmallVec<[Judged<T>; 8]>>,
+    /// The most blocks that a recovery wrote, if the power was cut at all.
+    recovery_wrote: Cell<Option<u32>>,
 }
 
 /// A recovery that was judged, and when.
@@ -346,6 +363,10 @@ impl<T: Target> MoveUnderWay<'_, T> {
 
     pub fn note_judged(&self, recovered: Arc<Recovered<T>>, moment: Moment) {
         self.judged.borrow_mut().push((recovered, moment));
+    }
+
+    pub fn note_recovery(&self, recovered: &Recovered<T>) {
+        self.recovery_wrote.set(self.recovery_wrote.get().max(Some(recovered.blocks_written)));
     }
 
     pub fn mishap(&self, crash: Option<CrashPoint>) -> Mishap {
@@ -428,5 +449,9 @@ impl<T: Target> System for Checker<'_, T> {
         } else {
             self.encode(state, bytes);
         }
+    }
+
+    fn score(&self, state: &State<T>) -> i64 {
+        self.scorer.score(state, self.target, &self.options)
     }
 }

@@ -91,7 +91,7 @@ impl<T: Target> State<T> {
                 return vec![Finding { property: OUTCOME, detail }];
             }
         }
-        self.recent.push(done.op.kind());
+        self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         if outcome.is_ok() {
             self.returned(&done.op, done.index, outcome);

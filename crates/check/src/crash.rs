@@ -52,6 +52,7 @@ impl<T: Target> Checker<'_, T> {
             let point = || CrashPoint::new(state.disk.log(), made.start, position, &crashed.taken);
             let mishap = || made.mishap(Some(point()));
             let recovered = self.recoverer.recover(self.target, &crashed.image);
+            made.note_recovery(&recovered);
             // States of one shape that recover alike count as one, and the judgement of one is that of all.
             if by_shape && made.was_judged(&recovered, moment) {
                 continue;

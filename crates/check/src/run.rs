@@ -10,6 +10,7 @@ use crate::{
     minimise::minimise,
     options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
+    score::Score,
     target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
     workload::Workload,
@@ -24,6 +25,8 @@ pub struct RunOptions {
     pub workload: Workload,
     /// In which order.
     pub order: Order,
+    /// By what a best-first search orders the states that wait.
+    pub score: Score,
     /// How visited states are remembered.
     pub visited: VisitedKind,
     /// Whether the target's symmetries are used.
@@ -126,7 +129,7 @@ impl<T: Target> Checkable for T {
         run: &RunOptions,
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
-        let checker = Checker::new(self, options).workload(run.workload.clone());
+        let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score);
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let report = match search(&checker, run, &identity, |now| progress(now, &checker.work())).run() {

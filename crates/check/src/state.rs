@@ -5,7 +5,7 @@ use std::{cell::OnceCell, sync::Arc};
 use disk::{CrashMode, Disk, Image, OpIndex};
 use smallvec::SmallVec;
 use vfs::{
-    Op, OpKind, Outcome, Reference, Tree,
+    Errno, Op, OpKind, Outcome, Reference, Tree,
     contract::{Event, History},
     shape::{Shape, ShapeOptions},
 };
@@ -15,6 +15,7 @@ use crate::{
     aftermath::Aftermath,
     options::CheckOptions,
     recovery::Recovered,
+    score::Feature,
     target::{Target, Task, View},
     workload::Workload,
 };
@@ -35,6 +36,8 @@ pub struct State<T: Target> {
     pub(crate) faults: u8,
     pub(crate) aftermath: Aftermath,
     pub(crate) recent: Recent,
+    /// How many blocks recovery wrote on the way here, see [`Score::Recovery`](crate::Score::Recovery).
+    pub(crate) recovery_wrote: u32,
     /// What recovery did, if that has not been done to the disk yet: most recovered states turn out to be known, and
     /// then it never is.
     asleep: Option<Asleep<T>>,
@@ -57,6 +60,8 @@ impl<T: Target> Asleep<T> {
 pub(crate) struct Recent {
     /// The last one first; 0 is none.
     kinds: [u8; SUFFIX_MAX],
+    /// Why the last one failed.
+    failed: Option<Errno>,
     whole: u8,
 }
 
@@ -66,7 +71,8 @@ pub const SUFFIX_MAX: usize = 8;
 const WHOLE_MAX: u8 = 3;
 
 impl Recent {
-    pub fn push(&mut self, kind: OpKind) {
+    pub fn push(&mut self, kind: OpKind, failed: Option<Errno>) {
+        self.failed = failed;
         self.kinds.rotate_right(1);
         self.kinds[0] = kind as u8 + 1;
         self.whole = (self.whole + u8::from(kind.is_whole())).min(WHOLE_MAX);
@@ -86,6 +92,7 @@ impl<T: Target> Clone for State<T> {
             faults: self.faults,
             aftermath: self.aftermath.clone(),
             recent: self.recent,
+            recovery_wrote: self.recovery_wrote,
             asleep: self.asleep.as_ref().map(|asleep| Asleep::new(&asleep.recovered)),
         }
     }
@@ -97,7 +104,20 @@ impl<T: Target> State<T> {
         let (reference, history) = past(target, tree);
         let (tasks, returned) = (SmallVec::new(), SmallVec::new());
         let (aftermath, recent) = (Aftermath::default(), Recent::default());
-        Self { mounted, disk, tasks, reference, history, returned, ops, faults: 0, aftermath, recent, asleep: None }
+        Self {
+            mounted,
+            disk,
+            tasks,
+            reference,
+            history,
+            returned,
+            ops,
+            faults: 0,
+            aftermath,
+            recent,
+            recovery_wrote: 0,
+            asleep: None,
+        }
     }
 
     /// The state in which recovery leaves a crash image. Its disk is asleep.
@@ -106,7 +126,7 @@ impl<T: Target> State<T> {
         let disk = Disk::with_cache(crashed.clone(), target.cache());
         let (reference, history) = recovered.past.get_or_init(|| past(target, tree)).clone();
         let mut recent = before.recent;
-        recent.push(OpKind::Crash);
+        recent.push(OpKind::Crash, None);
         Some(Self {
             mounted: mounted.clone(),
             disk,
@@ -118,6 +138,7 @@ impl<T: Target> State<T> {
             faults: before.faults,
             aftermath: Aftermath::default(),
             recent,
+            recovery_wrote: recovered.blocks_written,
             asleep: Some(Asleep::new(recovered)),
         })
     }
@@ -186,11 +207,7 @@ impl<T: Target> State<T> {
 
     /// Appends the shape of the tree and the recent past, see [`Equality::Shape`](crate::Equality::Shape).
     pub(crate) fn encode_shape(&self, suffix: u8, bytes: &mut Vec<u8>) {
-        let shape = match &self.asleep {
-            Some(asleep) => *asleep.recovered.shape.get_or_init(|| self.shape()),
-            None => self.shape(),
-        };
-        bytes.extend_from_slice(&shape.to_le_bytes());
+        bytes.extend_from_slice(&self.shape().to_le_bytes());
         for task in &self.tasks {
             task.encode(bytes);
         }
@@ -198,7 +215,28 @@ impl<T: Target> State<T> {
         bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
     }
 
+    /// By what this state is like others, for [`Score::Novelty`](crate::Score::Novelty).
+    pub(crate) fn features(&self, target: &T, options: &CheckOptions) -> [Feature; 4] {
+        let Recent { kinds, failed, .. } = self.recent;
+        let pending = |disk: &Disk| disk.log().pending().len();
+        let writes = if self.is_asleep() { pending(&self.awake(target, options).disk) } else { pending(&self.disk) };
+        [
+            Feature::LastOps([kinds[0], kinds[1]]),
+            Feature::Outcome { kind: kinds[0], errno: failed.map_or(0, |errno| errno as u8 + 1) },
+            Feature::Shape(self.shape()),
+            Feature::Unfinished { writes, ops: self.tasks.len() },
+        ]
+    }
+
+    /// The shape of the tree, made once for all states that the same recovery made.
     fn shape(&self) -> u128 {
+        match &self.asleep {
+            Some(asleep) => *asleep.recovered.shape.get_or_init(|| self.shape_of_tree()),
+            None => self.shape_of_tree(),
+        }
+    }
+
+    fn shape_of_tree(&self) -> u128 {
         let options = ShapeOptions { attributes: false, ops_kept: 0, ..ShapeOptions::default() };
         let mut shape = Shape::new(options);
         shape.update(&self.reference.tree(), self.reference.open_files());

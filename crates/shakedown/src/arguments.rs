@@ -175,6 +175,10 @@ pub enum SearchOrder {
     Bfs,
     /// Random walks; needs a budget
     Random,
+    /// First the states whose last ops, outcome, tree and pending writes were seen least
+    Novelty,
+    /// First the states on the way to which recovery wrote most
+    Recovery,
 }
 
 /// Which states count as one.

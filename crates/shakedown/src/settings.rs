@@ -3,7 +3,7 @@
 use std::{io::ErrorKind, sync::Arc};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{CheckOptions, Equality, Workload};
+use check::{CheckOptions, Equality, Score, Workload};
 use disk::CrashMode;
 use explore::{Order, VisitedKind};
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,11 @@ impl Settings {
             named.entry.name
         );
         let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
+        let crash = plan.crash.unwrap_or(crash_default);
+        ensure!(
+            plan.search != Some(SearchOrder::Recovery) || crash != CrashMode::Off,
+            "use --search recovery with --crash off: there is no recovery without a power cut"
+        );
         Ok(Self {
             target: named.name.clone(),
             op_set: ops,
@@ -78,7 +83,7 @@ impl Settings {
             files_max: plan.files,
             dirs_max: plan.dirs,
             equality: equality(plan)?,
-            crash: plan.crash.unwrap_or(crash_default),
+            crash,
             contract: named.entry.kind.has_disk().then(|| plan.contract.unwrap_or(named.target.promise().contract)),
             crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
             continue_after_crash: !plan.no_continue,
@@ -125,6 +130,16 @@ impl Settings {
             SearchOrder::Dfs => Order::DepthFirst,
             SearchOrder::Bfs => Order::BreadthFirst,
             SearchOrder::Random => Order::RandomWalk,
+            SearchOrder::Novelty | SearchOrder::Recovery => Order::BestFirst,
+        }
+    }
+
+    /// By what a best-first search orders the states that wait.
+    pub fn score(&self) -> Score {
+        match self.search {
+            SearchOrder::Dfs | SearchOrder::Bfs | SearchOrder::Random => Score::None,
+            SearchOrder::Novelty => Score::Novelty,
+            SearchOrder::Recovery => Score::Recovery,
         }
     }
 
@@ -238,6 +253,8 @@ fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
         ("--faults", plan.faults.is_some()),
         ("--equality", plan.equality.is_some()),
         ("--ops", plan.ops.is_some()),
+        ("--search novelty", plan.search == Some(SearchOrder::Novelty)),
+        ("--search recovery", plan.search == Some(SearchOrder::Recovery)),
     ];
     let needless = given.into_iter().find(|(_, given)| *given && !named.entry.kind.has_disk());
     ensure!(

@@ -57,8 +57,9 @@ pub(crate) struct Recovered<T: Target> {
     /// What went wrong when it was recovered again, recovered more thoroughly or tried out. None of that is done if a
     /// critical property is violated.
     pub afterwards: Option<Finding>,
-    /// What recovery asked of the disk.
+    /// What recovery asked of the disk, and how many blocks it wrote by that.
     pub log: Arc<[Entry]>,
+    pub blocks_written: u32,
     /// The past of a state that starts here, and the shape of its tree, made when they are first asked for.
     pub past: OnceLock<(Reference, History)>,
     pub shape: OnceLock<u128>,
@@ -152,9 +153,9 @@ impl<T: Target> Recovered<T> {
         file_system: Option<(T::Mounted, Tree)>,
         findings: Vec<Finding>,
         afterwards: Option<Finding>,
-        log: Arc<[Entry]>,
+        (log, blocks_written): (Arc<[Entry]>, u32),
     ) -> Self {
-        Self { file_system, findings, afterwards, log, past: OnceLock::new(), shape: OnceLock::new() }
+        Self { file_system, findings, afterwards, log, blocks_written, past: OnceLock::new(), shape: OnceLock::new() }
     }
 
     /// The disk after recovery. What recovery did not flush is pending.
@@ -199,6 +200,6 @@ impl<T: Target> Recovered<T> {
     }
 
     fn nothing(finding: Finding) -> Self {
-        Self::new(None, vec![finding], None, Arc::new([]))
+        Self::new(None, vec![finding], None, (Arc::new([]), 0))
     }
 }

@@ -86,6 +86,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
         (None, Ok(_)) => unreachable!("a tree is read from a mounted file system"),
     };
     let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
+    let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
     let set = disk.take_reads().expect("recording is on");
     let mut reads = Reads::new(set, &disk);
     let mut afterwards = None;
@@ -94,7 +95,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
             .or_else(|| check_thoroughly(target, image, tree, &mut reads))
             .or_else(|| if probe { try_out(target, mounted, disk.image(), tree, &mut reads) } else { None });
     }
-    (Recovered::new(file_system, findings, afterwards, log), reads.set)
+    (Recovered::new(file_system, findings, afterwards, (log, blocks_written)), reads.set)
 }
 
 /// A file system that was brought up, as far as it could be.

@@ -10,6 +10,7 @@ mod minimising;
 mod properties;
 mod recovering;
 mod replaying;
+mod scoring;
 mod searching;
 mod starting;
 mod store;

@@ -1,6 +1,6 @@
 //! One way to search a file system, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Trace, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Trace, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use vfs::contract::Contract;
@@ -19,6 +19,7 @@ pub fn run_options(order: Order) -> RunOptions {
         workload: Workload::default(),
         target: "test:store".to_owned(),
         order,
+        score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
         threads: 1,

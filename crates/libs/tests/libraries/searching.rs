@@ -1,6 +1,6 @@
 //! One way to search a library, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 
@@ -12,6 +12,7 @@ pub fn search(target: &impl Checkable, crash: CrashMode, depth: u32) -> CheckRep
         workload: Workload::default(),
         target: "lib:test".to_owned(),
         order: Order::BreadthFirst,
+        score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
         threads: 1,

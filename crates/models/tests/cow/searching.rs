@@ -1,6 +1,6 @@
 //! One way to search a target, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::{
@@ -28,6 +28,7 @@ pub fn search_under(
         workload: Workload::default(),
         target: "model:cow".to_owned(),
         order: Order::BreadthFirst,
+        score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
         threads,

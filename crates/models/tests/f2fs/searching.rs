@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::{
@@ -42,6 +42,7 @@ impl Search {
             workload: Workload::default(),
             target: "model:f2fs".to_owned(),
             order: Order::BreadthFirst,
+            score: Score::None,
             visited: VisitedKind::Exact,
             symmetry: false,
             threads: workers,

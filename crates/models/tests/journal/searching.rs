@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Target, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Severity, Stop, VisitedKind};
 use models::{
@@ -47,6 +47,7 @@ pub fn check_with(target: &dyn Checkable, options: CheckOptions, bounds: Bounds)
         workload: Workload::default(),
         target: "model:journal".to_owned(),
         order: Order::BreadthFirst,
+        score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
         threads: bounds.workers,

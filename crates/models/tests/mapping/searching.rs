@@ -1,6 +1,6 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, Stop, VisitedKind};
 use models::mapping::{FileMapping, Layout, Variant, Writes};
@@ -17,6 +17,7 @@ pub fn run_options(workers: usize, symmetry: bool) -> RunOptions {
         workload: Workload::default(),
         target: "model:mapping".to_owned(),
         order: Order::BreadthFirst,
+        score: Score::None,
         visited: VisitedKind::Exact,
         symmetry,
         threads: workers,

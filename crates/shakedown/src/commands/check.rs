@@ -139,6 +139,7 @@ impl Job {
             workload: self.settings.workload(),
             target: self.named.name.clone(),
             order: self.settings.order(),
+            score: self.settings.score(),
             visited: self.settings.visited_kind(),
             symmetry: self.settings.symmetry,
             threads: self.threads,

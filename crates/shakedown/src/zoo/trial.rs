@@ -7,7 +7,7 @@ use check::{CheckReport, RunOptions, Trace, Violated};
 use explore::{Budget, Severity, Stop};
 
 use super::Case;
-use crate::registry::Named;
+use crate::{registry::Named, settings::Settings};
 
 /// What came of a case.
 pub struct Trial {
@@ -76,17 +76,26 @@ fn names(violations: &[Violated]) -> Vec<String> {
     violations.iter().map(|violated| violated.property.clone()).collect()
 }
 
-/// One thread, so that each case gives the same result on any machine, beside whatever other cases.
 fn search(case: &Case, named: &Named, until_violation: bool) -> Result<CheckReport> {
-    let settings = case.settings(named)?;
+    search_within(None, &case.settings(named)?, named, until_violation)
+}
+
+/// One thread, so that each case gives the same result on any machine, beside whatever other cases.
+fn search_within(
+    states: Option<u64>,
+    settings: &Settings,
+    named: &Named,
+    until_violation: bool,
+) -> Result<CheckReport> {
     let run = RunOptions {
         target: named.name.clone(),
         workload: settings.workload(),
         order: settings.order(),
+        score: settings.score(),
         visited: settings.visited_kind(),
         symmetry: settings.symmetry,
         threads: 1,
-        budget: Budget { depth: settings.depth_max, ..Budget::default() },
+        budget: Budget { depth: settings.depth_max, states, ..Budget::default() },
         seed: settings.seed,
         until_violation,
         stop: Stop::default(),
@@ -99,7 +108,10 @@ fn search(case: &Case, named: &Named, until_violation: bool) -> Result<CheckRepo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zoo::case::Ops;
+    use crate::{
+        arguments::SearchOrder,
+        zoo::{all, case::Ops},
+    };
 
     const WRONG: &str = "model:cow?flaw=no-barrier";
     const CASE: Case = Case {
@@ -141,5 +153,22 @@ mod tests {
         let trial = Trial::run(&ALARM).unwrap();
         assert_eq!(trial.alarms, ["recovery-fails"], "critical damage is never repaired");
         assert!(trial.trace.is_some() && !trial.is_passed());
+    }
+
+    /// A log goes wrong when it wraps around, after some commits, and by then there is much in it to replay.
+    #[test]
+    fn where_recovery_writes_much_flaws_are_found_that_are_far_away_in_breadth() {
+        let cases = ["journal-tail-before-checkpoint", "journal-reuse-before-superblock", "journal-checkpoint-lost"];
+        for name in cases {
+            let case = all().find(|case| case.name == name).expect("it is in the zoo");
+            let named = Named::parse(case.wrong).unwrap();
+            let is_found_by = |search| {
+                let settings = Settings { search, ..case.settings(&named).unwrap() };
+                let report = search_within(Some(100), &settings, &named, true).unwrap();
+                report.violations.iter().any(|violated| case.is_shown_by(violated))
+            };
+            assert!(is_found_by(SearchOrder::Recovery), "{name}");
+            assert!(!is_found_by(SearchOrder::Bfs), "{name}");
+        }
     }
 }

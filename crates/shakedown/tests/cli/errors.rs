@@ -24,7 +24,7 @@ fn a_wrong_word_names_the_right_one() {
         (&["check", "model:link", "--crash", "prefx"], "'prefix'"),
         (&["check", "model:link", "--contract", "atomc"], "'atomic'"),
         (&["check", "model:link", "--dept", "3"], "'--depth'"),
-        (&["check", "model:link", "--search", "novelty"], "dfs, bfs, random"),
+        (&["check", "model:link", "--search", "novel"], "'novelty'"),
         (&["replay", "trace.json", "--script", "bash"], "sh, c"),
         (&["chek", "model:link"], "'check'"),
     ];
@@ -36,8 +36,10 @@ fn a_wrong_word_names_the_right_one() {
 
 #[test]
 fn nonsense_is_refused_before_anything_is_done() {
-    let cases: [(&[&str], &str); 18] = [
+    let cases: [(&[&str], &str); 20] = [
         (&["check"], "<TARGET>"),
+        (&["check", "model:link", "--search", "recovery", "--crash", "off"], "no recovery without a power cut"),
+        (&["check", "model:philosophers", "--search", "novelty"], "--search novelty with model:philosophers"),
         (&["check", ""], "there is no such target"),
         (&["check", "model:link", "--budget", "soon"], "such as 60s, 10m, 1e6states or 4GiB"),
         (&["check", "model:link", "--budget", "0s"], "at least 1ms"),
