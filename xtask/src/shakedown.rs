@@ -5,7 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::process;
 use crate::workspace::{Metadata, cargo};
@@ -21,14 +20,26 @@ pub struct Shakedown {
 pub struct Summary {
     /// Distinct states.
     pub states: u64,
+    /// Ops that were run to their end.
+    pub ops: u64,
     /// Crash states that were judged.
     pub crash_states: u64,
+    /// Recoveries that were run.
+    pub recoveries: u64,
+    /// Recoveries whose result was known.
+    pub recoveries_memoised: u64,
+    /// Positions at which only a sample of the crash states was judged.
+    pub positions_sampled: u64,
+    /// Waiting states that were dropped.
+    pub states_dropped: u64,
     /// What did not hold.
     pub violations: Vec<Violation>,
     /// Whether the bounded space was exhausted.
     pub complete: bool,
     /// What was sampled, skipped or cut off.
-    pub limits_hit: Vec<Value>,
+    pub limits_hit: Vec<String>,
+    /// Whether it was cut short.
+    pub resumable: bool,
     /// Time of the search.
     pub seconds: f64,
     /// The largest resident set of the process.
@@ -81,6 +92,12 @@ impl Shakedown {
 }
 
 impl Summary {
+    /// Whether everything within the bounds was looked at. That is less than `complete`, which a search that takes
+    /// different states for one never is.
+    pub fn is_whole(&self) -> bool {
+        !self.resumable && self.positions_sampled == 0 && self.states_dropped == 0
+    }
+
     /// Reads the summary that a run left in its folder.
     ///
     /// # Errors
@@ -89,5 +106,31 @@ impl Summary {
         let path = out.join("summary.json");
         let text = std::fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
         serde_json::from_slice(&text).with_context(|| format!("could not understand {}", path.display()))
+    }
+
+    /// The summary of a small run that violated these properties.
+    #[cfg(test)]
+    pub fn example(violated: &[&str]) -> Self {
+        let violation = |name: &&str| Violation {
+            property: (*name).to_owned(),
+            severity: "critical".to_owned(),
+            count: 1,
+            trace: None,
+        };
+        Self {
+            states: 10,
+            ops: 30,
+            crash_states: 20,
+            recoveries: 5,
+            recoveries_memoised: 15,
+            positions_sampled: 0,
+            states_dropped: 0,
+            violations: violated.iter().map(violation).collect(),
+            complete: true,
+            limits_hit: Vec::new(),
+            resumable: false,
+            seconds: 1.5,
+            peak_memory_bytes: 3_000_000,
+        }
     }
 }

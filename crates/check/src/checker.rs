@@ -126,6 +126,15 @@ impl<'a, T: Target> Checker<'a, T> {
         self
     }
 
+    /// The same; unless `memoise`, every recovery is run, whatever was recovered before.
+    #[must_use]
+    pub fn memoise(mut self, memoise: bool) -> Self {
+        if !memoise {
+            self.recoverer = self.recoverer.forgetful();
+        }
+        self
+    }
+
     /// A checker that runs every recovery twice: one that is not deterministic shows on its own, whatever was recovered
     /// before.
     pub(crate) fn twice(target: &'a T, options: CheckOptions) -> Self {

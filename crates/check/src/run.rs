@@ -18,6 +18,7 @@ use crate::{
 
 /// How to search.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct RunOptions {
     /// The target by its name and options, as it is written into traces.
     pub target: String,
@@ -31,6 +32,8 @@ pub struct RunOptions {
     pub visited: VisitedKind,
     /// Whether the target's symmetries are used.
     pub symmetry: bool,
+    /// Whether a recovery whose result is known from what it reads is not run again.
+    pub memoise: bool,
     /// How many workers.
     pub threads: usize,
     /// How much it may cost.
@@ -129,7 +132,7 @@ impl<T: Target> Checkable for T {
         run: &RunOptions,
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
-        let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score);
+        let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score).memoise(run.memoise);
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let report = match search(&checker, run, &identity, |now| progress(now, &checker.work())).run() {

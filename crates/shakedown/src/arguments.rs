@@ -81,7 +81,7 @@ pub struct Check {
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 19] = [
+const FIXED_BY_THE_RUN: [&str; 20] = [
     "target",
     "depth",
     "ops",
@@ -100,11 +100,13 @@ const FIXED_BY_THE_RUN: [&str; 19] = [
     "bitstate_bits",
     "bitstate_hashes",
     "no_symmetry",
+    "no_memo",
     "seed",
 ];
 
 /// What decides the result of a check, besides its target. A resumed run has the plan of the run that it resumes.
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Plan {
     /// Do not look beyond so many actions from the start
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
@@ -160,6 +162,9 @@ pub struct Plan {
     /// Tell all states apart, also those that a symmetry of the target makes equivalent
     #[arg(long)]
     pub no_symmetry: bool,
+    /// Run every recovery, also one whose result is known from what it reads: slower, with the same findings
+    #[arg(long)]
+    pub no_memo: bool,
     /// What random choices start from [default: 0]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

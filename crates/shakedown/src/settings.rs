@@ -23,6 +23,7 @@ const BITSTATE_HASHES: u8 = 3;
 
 /// A plan with every default filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Settings {
     pub target: String,
     /// Kinds of ops.
@@ -44,6 +45,7 @@ pub struct Settings {
     pub bitstate_bits: Option<u8>,
     pub bitstate_hashes: Option<u8>,
     pub symmetry: bool,
+    pub memoise: bool,
     pub seed: u64,
     pub depth_max: Option<u32>,
 }
@@ -94,6 +96,7 @@ impl Settings {
             bitstate_bits: is_bitstate.then(|| plan.bitstate_bits.unwrap_or(BITSTATE_BITS)),
             bitstate_hashes: is_bitstate.then(|| plan.bitstate_hashes.unwrap_or(BITSTATE_HASHES)),
             symmetry: !plan.no_symmetry,
+            memoise: !plan.no_memo,
             seed: plan.seed.unwrap_or(0),
             depth_max: plan.depth,
         })
@@ -193,6 +196,7 @@ impl Settings {
         flags.extend(self.bitstate_bits.map(|bits| format!("--bitstate-bits {bits}")));
         flags.extend(self.bitstate_hashes.map(|hashes| format!("--bitstate-hashes {hashes}")));
         flags.extend((!self.symmetry).then(|| "--no-symmetry".to_owned()));
+        flags.extend((!self.memoise).then(|| "--no-memo".to_owned()));
         flags.extend(self.depth_max.map(|depth| format!("--depth {depth}")));
         flags.push(format!("--seed {}", self.seed));
         flags.join(" ")
@@ -251,6 +255,7 @@ fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
         ("--no-continue", plan.no_continue),
         ("--recovery-crashes", plan.recovery_crashes),
         ("--faults", plan.faults.is_some()),
+        ("--no-memo", plan.no_memo),
         ("--equality", plan.equality.is_some()),
         ("--ops", plan.ops.is_some()),
         ("--search novelty", plan.search == Some(SearchOrder::Novelty)),

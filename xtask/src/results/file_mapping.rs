@@ -6,8 +6,8 @@ mod published;
 use anyhow::Result;
 
 use self::published::{ERROR_MODES, Mapping, Published};
-use super::Laboratory;
 use super::markdown::{count, gigabytes, table};
+use super::{Laboratory, cut_short};
 use crate::shakedown::Summary;
 
 /// A way of writing on a kind of disk, and where the study reports on it.
@@ -143,15 +143,11 @@ fn other(summary: &Summary) -> String {
 
 /// Whatever a run sampled, skipped or cut off, said below the table.
 fn limits(runs: &[Run]) -> String {
-    let said = |run: &Run| {
+    let named = |run: &Run| {
         let Setting { writes, crash, .. } = run.setting;
-        let limits: Vec<String> = run.summary.limits_hit.iter().map(ToString::to_string).collect();
-        let name = run.mapping.name();
-        (!limits.is_empty())
-            .then(|| format!("- {name}, {writes}, {} tasks, {crash}: {}\n", run.tasks, limits.join("; ")))
+        format!("{}, {writes}, {} tasks, {crash}", run.mapping.name(), run.tasks)
     };
-    let lines: String = runs.iter().filter_map(said).collect();
-    if lines.is_empty() { lines } else { format!("\nLimits that were hit:\n\n{lines}") }
+    cut_short::list(runs.iter().map(|run| (named(run), &run.summary)))
 }
 
 fn cost(runs: &[Run]) -> String {
@@ -199,13 +195,7 @@ mod tests {
     use super::*;
 
     fn run_with(published: Published, tasks: u32, violated: &[&str]) -> Run {
-        let violations: Vec<_> = violated
-            .iter()
-            .map(|name| serde_json::json!({"property": name, "severity": "critical", "count": 1, "trace": null}))
-            .collect();
-        let summary = serde_json::json!({"states": 10, "crash_states": 20, "violations": violations, "complete": true,
-            "limits_hit": [], "seconds": 1.5, "peak_memory_bytes": 3_000_000});
-        let summary = serde_json::from_value(summary).unwrap();
+        let summary = Summary::example(violated);
         Run { mapping: Mapping::Link, tasks, setting: setting("cached", "flushed", published), summary }
     }
 

@@ -123,12 +123,16 @@ impl Interruptions {
         tree: &Tree,
         options: &CheckOptions,
     ) -> Option<Finding> {
+        let search = Search { interruptions: self, recoverer, target, tree, options };
+        let try_all = || View::all(options.crash).iter().find_map(|view| search.try_view(image, *view));
+        if !recoverer.remembers() {
+            return try_all();
+        }
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known().get(&image.hash()) {
             return known.clone();
         }
-        let search = Search { interruptions: self, recoverer, target, tree, options };
-        let finding = View::all(options.crash).iter().find_map(|view| search.try_view(image, *view));
+        let finding = try_all();
         known().insert(image.hash(), finding.clone());
         finding
     }

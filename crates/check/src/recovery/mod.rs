@@ -80,6 +80,7 @@ pub(crate) struct Recoverer<T: Target> {
     /// By the whole image: most crash images come again and again, and then not even their reads are compared.
     images: [Mutex<HashMap<u128, Arc<Recovered<T>>>>; IMAGE_SHARDS],
     images_known: AtomicU64,
+    remembers: bool,
     probe: bool,
     again: Again,
 }
@@ -87,7 +88,18 @@ pub(crate) struct Recoverer<T: Target> {
 impl<T: Target> Recoverer<T> {
     pub fn new(probe: bool, again: Again) -> Self {
         let images = std::array::from_fn(|_| Mutex::default());
-        Self { memo: Memo::new(MEMO_NODES_MAX), images, images_known: AtomicU64::new(0), probe, again }
+        let memo = Memo::new(MEMO_NODES_MAX);
+        Self { memo, images, images_known: AtomicU64::new(0), remembers: true, probe, again }
+    }
+
+    /// The same without a memory: an empty memo knows nothing, so every recovery is run.
+    pub fn forgetful(self) -> Self {
+        Self { memo: Memo::new(0), remembers: false, ..self }
+    }
+
+    /// Whether what was recovered once is not recovered again.
+    pub fn remembers(&self) -> bool {
+        self.remembers
     }
 
     pub fn counts(&self) -> RecoveryCounts {
@@ -97,6 +109,9 @@ impl<T: Target> Recoverer<T> {
 
     /// What recovery makes of an image. A panic is a result too: it says more with the power cut that led to it.
     pub fn recover(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
+        if !self.remembers {
+            return self.recover_unknown(target, image);
+        }
         let shard = &self.images[(image.hash() % IMAGE_SHARDS as u128) as usize];
         let images = || shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = images().get(&image.hash()) {

@@ -1,12 +1,13 @@
 //! What recovery does, seen from outside: it panics, it needs a second time, another check disagrees with it, and what
 //! it did not flush is lost. And crash states that are easily passed over.
 
-use check::{CheckOptions, Checkable, Move};
+use check::{CheckOptions, Checkable, Move, RunOptions};
 use disk::{CrashMode, Disk};
+use explore::Order;
 use vfs::{Errno, contract::Contract::Mountable};
 
 use crate::{
-    searching::{minimised, options, search, trace_of, violated},
+    searching::{minimised, options, run_options, search, trace_of, violated},
     toy::{A, B, BAD, NOISE, NOTE, SECOND_NOTE, Toy, found_if, get, put, set},
 };
 
@@ -190,6 +191,25 @@ fn a_thorough_check_must_leave_the_same_tree() {
             assert_eq!(violated(&search(&toy, options)), ["fsck-disagrees"]);
             let trace = minimised(&toy, &trace_of(&toy, options, "fsck-disagrees"));
             assert_eq!(trace.detail, format!("checked thoroughly instead: {says}"));
+        }
+    }
+}
+
+#[test]
+fn without_a_memo_every_crash_state_is_recovered_and_the_same_is_found() {
+    let noisy = Toy { invariants: |disk| found_if(get(disk, A) != 0, NOISE, "there is a file"), ..Toy::RIGHT };
+    // The toy never flushes, so a disk that loses its cache as a whole has one crash image.
+    for crash in [CrashMode::Prefix, CrashMode::Subsets, CrashMode::Torn] {
+        for recovery_crashes in [false, true] {
+            let options = CheckOptions { recovery_crashes, ..options(crash, Mountable) };
+            let [with, without] = [true, false].map(|memoise| {
+                let run = RunOptions { memoise, ..run_options(Order::BreadthFirst) };
+                noisy.check(options, &run, &mut |_, _| {}).unwrap()
+            });
+            assert_eq!((with.states, violated(&with)), (without.states, violated(&without)), "{crash}");
+            assert_eq!(without.work.recoveries_memoised, 0, "{crash}");
+            assert!(without.work.recoveries > without.work.crash_states, "{crash}: one more before the first op");
+            assert!(with.work.recoveries < without.work.recoveries, "{crash}");
         }
     }
 }

@@ -22,6 +22,7 @@ pub fn run_options(order: Order) -> RunOptions {
         score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
+        memoise: true,
         threads: 1,
         budget: Budget { depth: Some(DEPTH), states, ..Budget::default() },
         seed: 0,

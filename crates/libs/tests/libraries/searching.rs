@@ -15,6 +15,7 @@ pub fn search(target: &impl Checkable, crash: CrashMode, depth: u32) -> CheckRep
         score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
+        memoise: true,
         threads: 1,
         budget: Budget { depth: Some(depth), ..Budget::default() },
         seed: 0,

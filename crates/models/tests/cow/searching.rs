@@ -31,6 +31,7 @@ pub fn search_under(
         score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
+        memoise: true,
         threads,
         budget: Budget { depth: Some(depth), ..Budget::default() },
         seed: 0,

@@ -45,6 +45,7 @@ impl Search {
             score: Score::None,
             visited: VisitedKind::Exact,
             symmetry: false,
+            memoise: true,
             threads: workers,
             budget: Budget { depth: Some(self.depth), ..Budget::default() },
             seed: 0,

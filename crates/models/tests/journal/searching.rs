@@ -50,6 +50,7 @@ pub fn check_with(target: &dyn Checkable, options: CheckOptions, bounds: Bounds)
         score: Score::None,
         visited: VisitedKind::Exact,
         symmetry: true,
+        memoise: true,
         threads: bounds.workers,
         budget: Budget { depth: Some(bounds.depth), ..Budget::default() },
         seed: 0,

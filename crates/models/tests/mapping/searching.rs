@@ -20,6 +20,7 @@ pub fn run_options(workers: usize, symmetry: bool) -> RunOptions {
         score: Score::None,
         visited: VisitedKind::Exact,
         symmetry,
+        memoise: true,
         threads: workers,
         budget: Budget::default(),
         seed: 0,

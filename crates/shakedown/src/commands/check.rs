@@ -142,6 +142,7 @@ impl Job {
             score: self.settings.score(),
             visited: self.settings.visited_kind(),
             symmetry: self.settings.symmetry,
+            memoise: self.settings.memoise,
             threads: self.threads,
             budget: self.budget,
             seed: self.settings.seed,

@@ -94,6 +94,7 @@ fn search_within(
         score: settings.score(),
         visited: settings.visited_kind(),
         symmetry: settings.symmetry,
+        memoise: settings.memoise,
         threads: 1,
         budget: Budget { depth: settings.depth_max, states, ..Budget::default() },
         seed: settings.seed,
