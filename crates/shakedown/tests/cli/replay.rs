@@ -10,7 +10,7 @@ use super::program::{shakedown, text};
 /// The traces of a small run that finds something.
 fn traces(target: &str) -> (TempDir, Vec<PathBuf>) {
     let scratch = tempfile::tempdir().unwrap();
-    let ran = shakedown(&["check", target, "--out", text(scratch.path())]);
+    let ran = shakedown(&["check", target, "--threads", "1", "--out", text(scratch.path())]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let mut files: Vec<_> =
         fs::read_dir(scratch.path().join("traces")).unwrap().map(|entry| entry.unwrap().path()).collect();
