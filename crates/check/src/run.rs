@@ -50,6 +50,28 @@ pub struct RunOptions {
     pub resume: bool,
 }
 
+impl RunOptions {
+    /// An exact breadth-first search on one thread, without a bound and with every reduction.
+    pub fn exhaustive(target: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            workload: Workload::default(),
+            order: Order::BreadthFirst,
+            score: Score::None,
+            visited: VisitedKind::Exact,
+            symmetry: true,
+            memoise: true,
+            threads: 1,
+            budget: Budget::default(),
+            seed: 0,
+            until_violation: false,
+            stop: Stop::default(),
+            checkpoint: None,
+            resume: false,
+        }
+    }
+}
+
 /// What a check found.
 #[derive(Clone, Debug)]
 pub struct CheckReport {

@@ -3,9 +3,9 @@
 use std::{io::ErrorKind, sync::Arc};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{CheckOptions, Equality, Score, Workload};
+use check::{CheckOptions, Equality, RunOptions, Score, Workload};
 use disk::CrashMode;
-use explore::{Order, VisitedKind};
+use explore::{Budget, Order, VisitedKind};
 use serde::{Deserialize, Serialize};
 use vfs::{Op, contract::Contract, generate::OpSet, text::parse_workload};
 
@@ -118,7 +118,7 @@ impl Settings {
     }
 
     /// Which ops.
-    pub fn workload(&self) -> Workload {
+    fn workload(&self) -> Workload {
         Workload {
             ops: self.op_set.as_ref().and_then(|ops| ops.parse().ok()),
             files_max: self.files_max,
@@ -127,8 +127,23 @@ impl Settings {
         }
     }
 
+    /// How it is searched: on one thread, without a budget but for the depth, and without a folder.
+    pub fn run_options(&self, named: &Named) -> RunOptions {
+        RunOptions {
+            workload: self.workload(),
+            order: self.order(),
+            score: self.score(),
+            visited: self.visited_kind(),
+            symmetry: self.symmetry,
+            memoise: self.memoise,
+            budget: Budget { depth: self.depth_max, ..Budget::default() },
+            seed: self.seed,
+            ..RunOptions::exhaustive(&named.name)
+        }
+    }
+
     /// In which order.
-    pub fn order(&self) -> Order {
+    fn order(&self) -> Order {
         match self.search {
             SearchOrder::Dfs => Order::DepthFirst,
             SearchOrder::Bfs => Order::BreadthFirst,
@@ -138,7 +153,7 @@ impl Settings {
     }
 
     /// By what a best-first search orders the states that wait.
-    pub fn score(&self) -> Score {
+    fn score(&self) -> Score {
         match self.search {
             SearchOrder::Dfs | SearchOrder::Bfs | SearchOrder::Random => Score::None,
             SearchOrder::Novelty => Score::Novelty,
@@ -147,7 +162,7 @@ impl Settings {
     }
 
     /// How visited states are remembered.
-    pub fn visited_kind(&self) -> VisitedKind {
+    fn visited_kind(&self) -> VisitedKind {
         match self.visited {
             VisitedSet::Exact => VisitedKind::Exact,
             VisitedSet::Hash => VisitedKind::Hash64,

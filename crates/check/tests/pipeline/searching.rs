@@ -1,8 +1,8 @@
 //! One way to search a file system, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Trace, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Trace};
 use disk::CrashMode;
-use explore::{Budget, Order, Stop, VisitedKind};
+use explore::{Budget, Order};
 use vfs::contract::Contract;
 
 /// How many ops a search looks ahead: enough for every flaw, with a few to spare.
@@ -16,20 +16,9 @@ pub fn options(crash: CrashMode, contract: Contract) -> CheckOptions {
 pub fn run_options(order: Order) -> RunOptions {
     let states = (order == Order::RandomWalk).then_some(100);
     RunOptions {
-        workload: Workload::default(),
-        target: "test:store".to_owned(),
         order,
-        score: Score::None,
-        visited: VisitedKind::Exact,
-        symmetry: true,
-        memoise: true,
-        threads: 1,
         budget: Budget { depth: Some(DEPTH), states, ..Budget::default() },
-        seed: 0,
-        until_violation: false,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
+        ..RunOptions::exhaustive("test:store")
     }
 }
 

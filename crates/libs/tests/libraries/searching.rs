@@ -1,29 +1,15 @@
 //! One way to search a library, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
 use disk::CrashMode;
-use explore::{Budget, Order, Stop, VisitedKind};
+use explore::Budget;
 
 /// Searches to a depth, demanding what the library promises.
 pub fn search(target: &impl Checkable, crash: CrashMode, depth: u32) -> CheckReport {
     let contract = target.promise().contract;
     let options = CheckOptions { crash, contract, ..CheckOptions::default() };
-    let run = RunOptions {
-        workload: Workload::default(),
-        target: "lib:test".to_owned(),
-        order: Order::BreadthFirst,
-        score: Score::None,
-        visited: VisitedKind::Exact,
-        symmetry: true,
-        memoise: true,
-        threads: 1,
-        budget: Budget { depth: Some(depth), ..Budget::default() },
-        seed: 0,
-        until_violation: false,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
-    };
+    let run =
+        RunOptions { budget: Budget { depth: Some(depth), ..Budget::default() }, ..RunOptions::exhaustive("lib:test") };
     let report = target.check(options, &run, &mut |_, _| {});
     let report = report.expect("a search without a checkpoint has nothing that could fail");
     assert!(report.complete, "{:?}", report.limits);

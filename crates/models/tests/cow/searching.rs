@@ -1,8 +1,8 @@
 //! One way to search a target, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
 use disk::CrashMode;
-use explore::{Budget, Order, Stop, VisitedKind};
+use explore::Budget;
 use models::{
     cow::{Cow, Variant},
     nodes::NodeTarget,
@@ -25,20 +25,9 @@ pub fn search_under(
 ) -> CheckReport {
     let options = CheckOptions { crash, contract, continue_after_crash: go_on, ..CheckOptions::default() };
     let run = RunOptions {
-        workload: Workload::default(),
-        target: "model:cow".to_owned(),
-        order: Order::BreadthFirst,
-        score: Score::None,
-        visited: VisitedKind::Exact,
-        symmetry: true,
-        memoise: true,
         threads,
         budget: Budget { depth: Some(depth), ..Budget::default() },
-        seed: 0,
-        until_violation: false,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
+        ..RunOptions::exhaustive("model:cow")
     };
     let report = target.check(options, &run, &mut |_, _| {});
     let report = report.expect("a search without a checkpoint has nothing that could fail");

@@ -1,8 +1,8 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
 use disk::CrashMode;
-use explore::{Budget, Order, Stop, VisitedKind};
+use explore::Budget;
 use models::{
     f2fs::{F2fs, Flaw, Variant},
     nodes::NodeTarget,
@@ -39,20 +39,10 @@ impl Search {
         target.bounds_mut().files_max = self.files;
         let options = CheckOptions { crash: self.crash, contract: Checkable::promise(&target).contract, ..options };
         let run = RunOptions {
-            workload: Workload::default(),
-            target: "model:f2fs".to_owned(),
-            order: Order::BreadthFirst,
-            score: Score::None,
-            visited: VisitedKind::Exact,
             symmetry: false,
-            memoise: true,
             threads: workers,
             budget: Budget { depth: Some(self.depth), ..Budget::default() },
-            seed: 0,
-            until_violation: false,
-            stop: Stop::default(),
-            checkpoint: None,
-            resume: false,
+            ..RunOptions::exhaustive("model:f2fs")
         };
         target.check(options, &run, &mut |_, _| {}).expect("a search without a checkpoint has nothing that could fail")
     }

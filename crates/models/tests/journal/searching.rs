@@ -1,8 +1,8 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Target, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target};
 use disk::CrashMode;
-use explore::{Budget, Order, Severity, Stop, VisitedKind};
+use explore::{Budget, Severity};
 use models::{
     journal::{Journal, Variant},
     nodes::NodeTarget,
@@ -44,20 +44,9 @@ pub fn check(target: &dyn Checkable, contract: Contract, bounds: Bounds) -> Chec
 /// As [`check`], with more that may go wrong.
 pub fn check_with(target: &dyn Checkable, options: CheckOptions, bounds: Bounds) -> CheckReport {
     let run = RunOptions {
-        workload: Workload::default(),
-        target: "model:journal".to_owned(),
-        order: Order::BreadthFirst,
-        score: Score::None,
-        visited: VisitedKind::Exact,
-        symmetry: true,
-        memoise: true,
         threads: bounds.workers,
         budget: Budget { depth: Some(bounds.depth), ..Budget::default() },
-        seed: 0,
-        until_violation: false,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
+        ..RunOptions::exhaustive("model:journal")
     };
     let report = target.check(options, &run, &mut |_, _| {}).expect("a search without a checkpoint cannot fail");
     assert!(report.complete, "{bounds:?}: {:?}", report.limits);

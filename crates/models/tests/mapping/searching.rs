@@ -1,8 +1,8 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Score, Workload};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
 use disk::CrashMode;
-use explore::{Budget, Order, Stop, VisitedKind};
+use explore::Order;
 use models::mapping::{FileMapping, Layout, Variant, Writes};
 use vfs::contract::Contract;
 
@@ -13,22 +13,7 @@ pub fn options(crash: CrashMode) -> CheckOptions {
 
 /// An exact breadth-first search without a budget: it ends when nothing is left.
 pub fn run_options(workers: usize, symmetry: bool) -> RunOptions {
-    RunOptions {
-        workload: Workload::default(),
-        target: "model:mapping".to_owned(),
-        order: Order::BreadthFirst,
-        score: Score::None,
-        visited: VisitedKind::Exact,
-        symmetry,
-        memoise: true,
-        threads: workers,
-        budget: Budget::default(),
-        seed: 0,
-        until_violation: false,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
-    }
+    RunOptions { symmetry, threads: workers, ..RunOptions::exhaustive("model:mapping") }
 }
 
 /// The geometry of the study, made smaller where the full one would take long.

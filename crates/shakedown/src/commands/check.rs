@@ -136,20 +136,13 @@ impl Job {
 
     fn search(&self, arguments: &Check, stop: Stop) -> Result<(Summary, Vec<Violated>)> {
         let run = RunOptions {
-            workload: self.settings.workload(),
-            target: self.named.name.clone(),
-            order: self.settings.order(),
-            score: self.settings.score(),
-            visited: self.settings.visited_kind(),
-            symmetry: self.settings.symmetry,
-            memoise: self.settings.memoise,
             threads: self.threads,
             budget: self.budget,
-            seed: self.settings.seed,
             until_violation: arguments.until_violation,
             stop,
             checkpoint: self.folder.as_ref().map(Folder::checkpoint),
             resume: self.earlier.is_some(),
+            ..self.settings.run_options(&self.named)
         };
         let mut display = Display::new(arguments.json);
         let checked = self.named.target.check(self.settings.check_options(), &run, &mut |progress, work| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use check::{CheckReport, RunOptions, Trace, Violated};
-use explore::{Budget, Severity, Stop};
+use explore::Severity;
 
 use super::Case;
 use crate::{registry::Named, settings::Settings};
@@ -87,22 +87,8 @@ fn search_within(
     named: &Named,
     until_violation: bool,
 ) -> Result<CheckReport> {
-    let run = RunOptions {
-        target: named.name.clone(),
-        workload: settings.workload(),
-        order: settings.order(),
-        score: settings.score(),
-        visited: settings.visited_kind(),
-        symmetry: settings.symmetry,
-        memoise: settings.memoise,
-        threads: 1,
-        budget: Budget { depth: settings.depth_max, states, ..Budget::default() },
-        seed: settings.seed,
-        until_violation,
-        stop: Stop::default(),
-        checkpoint: None,
-        resume: false,
-    };
+    let mut run = RunOptions { until_violation, ..settings.run_options(named) };
+    run.budget.states = states;
     Ok(named.target.check(settings.check_options(), &run, &mut |_, _| {})?)
 }
 
