@@ -22,9 +22,12 @@ impl LinkId {
     pub const MAX: u32 = u32::MAX - 1024;
 }
 
+/// Links are kept in pages of this many: a log of millions neither moves when it grows nor takes twice its size.
+const PAGE_LINKS: usize = 1 << 16;
+
 /// One worker's links.
 pub(crate) struct LinkLog {
-    links: Vec<Link>,
+    pages: Vec<Vec<Link>>,
     worker: u32,
     workers: u32,
 }
@@ -33,7 +36,7 @@ impl LinkLog {
     pub fn new(worker: usize, workers: usize) -> Self {
         let fits = "far fewer workers than links";
         Self {
-            links: Vec::new(),
+            pages: vec![Vec::new()],
             worker: u32::try_from(worker).expect(fits),
             workers: u32::try_from(workers).expect(fits),
         }
@@ -41,34 +44,43 @@ impl LinkLog {
 
     #[inline]
     pub fn push(&mut self, link: Link) -> LinkId {
+        let mut number = self.pages.len() - 1;
+        if self.pages[number].len() == PAGE_LINKS {
+            self.pages.push(Vec::with_capacity(PAGE_LINKS));
+            number += 1;
+        }
+        let page = &mut self.pages[number];
         #[expect(clippy::cast_possible_truncation, reason = "`full` stops the search long before")]
-        let index = self.links.len() as u32;
-        self.links.push(link);
+        let index = (number * PAGE_LINKS + page.len()) as u32;
+        page.push(link);
         LinkId(index * self.workers + self.worker)
     }
 
     pub fn full(&self) -> bool {
-        self.links.len() as u64 >= u64::from(LinkId::MAX / self.workers)
+        (self.pages.len() * PAGE_LINKS) as u64 >= u64::from(LinkId::MAX / self.workers)
     }
 
     pub fn bytes(&self) -> u64 {
-        (self.links.capacity() * size_of::<Link>()) as u64
+        let last = self.pages.last().map_or(0, Vec::capacity);
+        (((self.pages.len() - 1) * PAGE_LINKS + last) * size_of::<Link>()) as u64
     }
 }
 
 /// The links of all workers after a search.
 pub(crate) struct Links {
-    logs: Vec<Vec<Link>>,
+    /// The pages of each worker.
+    logs: Vec<Vec<Vec<Link>>>,
 }
 
 impl Links {
     pub fn join(logs: impl IntoIterator<Item = LinkLog>) -> Self {
-        Self { logs: logs.into_iter().map(|log| log.links).collect() }
+        Self { logs: logs.into_iter().map(|log| log.pages).collect() }
     }
 
     pub fn get(&self, id: LinkId) -> Link {
         let workers = self.logs.len();
-        self.logs[id.0 as usize % workers][id.0 as usize / workers]
+        let (worker, index) = (id.0 as usize % workers, id.0 as usize / workers);
+        self.logs[worker][index / PAGE_LINKS][index % PAGE_LINKS]
     }
 
     /// The links from an initial state to `id`.

@@ -255,34 +255,35 @@ impl<'a, S: System> Worker<'a, S> {
         }
         self.bytes.clear();
         let pinned = Visited::pin();
-        let actions = std::mem::take(&mut self.actions);
-        for (number, action) in (0u32..).zip(&actions) {
-            self.acting = Some(number);
-            self.act(waiting, number, action, &pinned);
-        }
-        self.actions = actions;
+        self.act(waiting, &pinned);
         self.keep_what_is_new(waiting, &pinned);
     }
 
-    /// Applies one action and lists where it leads.
+    /// Applies every action and lists where each leads.
     #[inline]
-    fn act(&mut self, waiting: &Waiting<S::State>, number: u32, action: &S::Action, pinned: &Guard) {
-        let outcomes = std::mem::take(&mut self.outcomes);
-        let mut step = Step::new(&self.findings.shallowest, waiting.depth + 1, outcomes);
-        self.shared.system.apply(&waiting.state, action, &mut step);
-        let (found, mut outcomes) = (step.found, step.outcomes);
-        for (outcome, state) in (0u32..).zip(outcomes.drain(..)) {
-            let start = self.bytes.len();
-            self.shared.key(&state, &mut self.bytes);
-            let bytes = start..self.bytes.len();
-            let hash = self.shared.visited.hash(&self.bytes[bytes.clone()]);
-            self.shared.visited.prefetch(hash, pinned);
-            self.candidates.push(Candidate { state, hash, bytes, action: number, outcome });
+    fn act(&mut self, waiting: &Waiting<S::State>, pinned: &Guard) {
+        let (shared, depth) = (self.shared, waiting.depth + 1);
+        let actions = std::mem::take(&mut self.actions);
+        let mut step = Step::new(&self.findings.shallowest, depth, std::mem::take(&mut self.outcomes));
+        for (number, action) in (0u32..).zip(&actions) {
+            self.acting = Some(number);
+            shared.system.apply(&waiting.state, action, &mut step);
+            for (outcome, state) in (0u32..).zip(step.outcomes.drain(..)) {
+                let start = self.bytes.len();
+                shared.key(&state, &mut self.bytes);
+                let bytes = start..self.bytes.len();
+                let hash = shared.visited.hash(&self.bytes[bytes.clone()]);
+                shared.visited.prefetch(hash, pinned);
+                self.candidates.push(Candidate { state, hash, bytes, action: number, outcome });
+            }
+            if !step.found.is_empty() {
+                let (found, outcomes) = (step.found, step.outcomes);
+                self.report(found, waiting, Some(number));
+                step = Step::new(&self.findings.shallowest, depth, outcomes);
+            }
         }
-        self.outcomes = outcomes;
-        if !found.is_empty() {
-            self.report(found, waiting, Some(number));
-        }
+        self.outcomes = step.outcomes;
+        self.actions = actions;
     }
 
     /// The candidates of one expansion are looked up together: by the time the last one was made, the memory that

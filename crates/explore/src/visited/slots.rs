@@ -8,6 +8,8 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
 };
 
+use memmap2::MmapMut;
+
 /// What is empty when it is all zeros. A promise about its bytes: for plain and atomic numbers only.
 pub(crate) trait Blank {}
 
@@ -21,6 +23,17 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(super) struct Slots<T> {
     start: NonNull<T>,
     len: usize,
+    memory: Memory,
+}
+
+/// What the slots lie in.
+enum Memory {
+    /// No slots.
+    None,
+    /// Many small tables share the pages of the allocator.
+    Heap(Layout),
+    /// A mapping of its own, for the allocator may hand out pages that were touched before they could become huge.
+    Mapping(#[expect(dead_code, reason = "held for what its drop does")] MmapMut),
 }
 
 #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
@@ -33,57 +46,48 @@ unsafe impl<T: Sync> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
     pub const fn none() -> Self {
-        Self { start: NonNull::dangling(), len: 0 }
-    }
-
-    fn layout(len: usize) -> Layout {
-        let layout = Layout::array::<T>(len).expect("a table fits into memory");
-        let align = if layout.size() >= HUGE_PAGE { HUGE_PAGE } else { layout.align() };
-        layout.align_to(align).expect("a table fits into memory")
+        Self { start: NonNull::dangling(), len: 0, memory: Memory::None }
     }
 }
 
 impl<T: Blank> Slots<T> {
     /// `len` empty slots.
     pub fn new(len: usize) -> Self {
-        if len == 0 {
-            return Self::none();
-        }
-        let layout = Self::layout(len);
-        #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
-        // SAFETY: the layout is not empty, and all zeros is a valid `Blank`. The advice concerns memory that we own and
-        // changes nothing that can be read; a kernel that has no huge pages refuses it, which is no error.
-        unsafe {
-            #[cfg(target_os = "linux")]
-            if layout.align() == HUGE_PAGE {
-                return Self::huge(layout, len);
-            }
-            let Some(start) = NonNull::new(alloc_zeroed(layout)) else { handle_alloc_error(layout) };
-            Self { start: start.cast(), len }
+        let layout = Layout::array::<T>(len).expect("a table fits into memory");
+        match layout.size() {
+            0 => Self::none(),
+            1..HUGE_PAGE => Self::on_heap(layout, len),
+            _ => Self::mapped(layout, len),
         }
     }
 
-    /// Asks for huge pages before the memory is touched for the first time.
-    #[cfg(target_os = "linux")]
-    #[expect(unsafe_code, reason = "a system call, and memory that is zeroed after it")]
-    unsafe fn huge(layout: Layout, len: usize) -> Self {
-        // SAFETY: the layout is not empty; the range is the one that was just allocated.
-        unsafe {
-            let Some(start) = NonNull::new(std::alloc::alloc(layout)) else { handle_alloc_error(layout) };
-            libc::madvise(start.as_ptr().cast(), layout.size() / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE);
-            start.as_ptr().write_bytes(0, layout.size());
-            Self { start: start.cast(), len }
-        }
+    fn on_heap(layout: Layout, len: usize) -> Self {
+        #[expect(unsafe_code, reason = "atomic numbers have no zeroed vector")]
+        // SAFETY: the layout is not empty, and all zeros is a valid `Blank`.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { start: start.cast(), len, memory: Memory::Heap(layout) }
+    }
+
+    /// A mapping is all zeros. It is larger than needed by what aligning it may skip, which is never touched.
+    fn mapped(layout: Layout, len: usize) -> Self {
+        let Ok(mut mapping) = MmapMut::map_anon(layout.size() + HUGE_PAGE) else { handle_alloc_error(layout) };
+        // A kernel that has no huge pages refuses, which costs time only.
+        #[cfg(target_os = "linux")]
+        let _ = mapping.advise(memmap2::Advice::HugePage);
+        let skipped = mapping.as_ptr().align_offset(HUGE_PAGE);
+        let start = NonNull::from(&mut mapping[skipped..]).cast();
+        Self { start, len, memory: Memory::Mapping(mapping) }
     }
 }
 
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
-        if self.len > 0 {
-            #[expect(unsafe_code, reason = "the standard library has no aligned vector")]
+        if let Memory::Heap(layout) = self.memory {
+            #[expect(unsafe_code, reason = "atomic numbers have no zeroed vector")]
             // SAFETY: allocated with this layout.
             unsafe {
-                dealloc(self.start.as_ptr().cast(), Self::layout(self.len));
+                dealloc(self.start.as_ptr().cast(), layout);
             }
         }
     }
