@@ -50,17 +50,14 @@ pub(super) fn scan<L: Layout>(layout: &L, disk: &Disk) -> Scan {
     Scan { findings, dead }
 }
 
-/// Frees dead blocks. If anything critical is found, everything is left as it is: a repair would only guess.
+/// Frees dead blocks and clears what pointers they and other free blocks hold. If anything critical is found, everything is left as it is: a repair would only guess.
 pub(super) fn check_and_repair<L: Layout>(layout: &L, disk: &mut Disk) -> Result<Vec<Finding>, IoError> {
     let mut read_table = vec![0; layout.table().len() * super::BLOCK_BYTES];
     disk.read(disk::Block(layout.table().start), &mut read_table)?;
     let mut scan = scan(layout, disk);
     let is_dead = |finding: &Finding| finding.property == DEAD_BLOCK;
     if scan.findings.iter().all(is_dead) {
-        if scan.dead != 0 {
-            layout.repair(disk, scan.dead)?;
-            disk.flush()?;
-        }
+        layout.repair(disk, scan.dead)?;
         scan.findings.iter_mut().for_each(|finding| finding.detail.push_str("; repaired"));
     }
     Ok(scan.findings)

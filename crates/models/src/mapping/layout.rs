@@ -128,7 +128,8 @@ pub trait Layout: Copy + Send + Sync {
     /// Whether the allocation table on the disk calls a block allocated.
     fn is_allocated(&self, image: &Image, block: u8) -> bool;
 
-    /// Frees blocks that nothing refers to, and cuts off what files have beyond their length.
+    /// Frees blocks that nothing refers to, cuts off what files have beyond their length, and clears whatever a block
+    /// may bring back when it is allocated again. What it writes is flushed.
     ///
     /// # Errors
     /// The disk refused.
