@@ -19,7 +19,7 @@ use vfs::{Op, Outcome};
 use crate::{
     compare::differences,
     counts::{Counts, Work},
-    crash::Which,
+    crash::{Moment, Which},
     crash_point::CrashPoint,
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
@@ -298,9 +298,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let faults = next.aftermath.faults_of(next.tasks[made.task].index, made.faults);
         let failed = !faults.is_empty() && matches!(outcome, Some(Err(_)));
         let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && after > before);
-        for position in before.0 + 1..=under_way_to {
-            self.cut_power(next, made, Position(position), Which::New, visit);
-        }
+        self.cut_power_along(&Moment::new(next, made), (before, Position(under_way_to)), visit);
         let Some(outcome) = outcome else { return Advance::UnderWay };
         self.counts.op();
         *asked = next.disk.disarm();
@@ -310,7 +308,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let broken = wrong.iter().any(Finding::is_critical);
         let which = self.judged_on_return();
         if !broken && !failed && (after > before || which == Which::All) {
-            self.cut_power(next, made, after, which, visit);
+            self.cut_power(&Moment::new(next, made), which, visit);
         }
         for Finding { property, detail } in &wrong {
             let mishap = &|| made.mishap(None);
@@ -353,25 +351,22 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     pub task: usize,
     /// Which of its requests fail.
     pub faults: &'a Faults,
-    /// Recoveries that were found to be right, and when: how many ops had returned and how many were under way.
+    /// Recoveries that were found to be right.
     judged: RefCell<SmallVec<[Judged<T>; 8]>>,
     /// The most blocks that a recovery wrote, if the power was cut at all.
     recovery_wrote: Cell<Option<u32>>,
 }
 
-/// A recovery that was judged, and when.
-type Judged<T> = (Arc<Recovered<T>>, Moment);
-
-/// How many ops had returned, and how many were under way.
-type Moment = (usize, usize);
+/// A recovery that was judged, and when: how many ops had returned and how many were under way.
+type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
 impl<T: Target> MoveUnderWay<'_, T> {
-    pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, moment: Moment) -> bool {
-        self.judged.borrow().iter().any(|(known, then)| Arc::ptr_eq(known, recovered) && *then == moment)
+    pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {
+        self.judged.borrow().iter().any(|(known, then)| Arc::ptr_eq(known, recovered) && *then == (returned, under_way))
     }
 
-    pub fn note_judged(&self, recovered: Arc<Recovered<T>>, moment: Moment) {
-        self.judged.borrow_mut().push((recovered, moment));
+    pub fn note_judged(&self, recovered: Arc<Recovered<T>>, (returned, under_way): (usize, usize)) {
+        self.judged.borrow_mut().push((recovered, (returned, under_way)));
     }
 
     pub fn note_recovery(&self, recovered: &Recovered<T>) {

@@ -1,8 +1,10 @@
 //! Crash states: each one recovered and judged.
 
-use disk::{Image, Position, crash_states};
+use std::cell::OnceCell;
+
+use disk::{CrashMode, CrashStates, CrashesAlong, Image, Position, crash_states};
 use explore::Property;
-use vfs::contract::{Clause, Contract, Zeros};
+use vfs::contract::{Clause, Contract, Crash, Event, Zeros};
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
@@ -25,36 +27,73 @@ pub(crate) enum Which {
     All,
 }
 
+/// The moment of a power cut, for all crash states at positions between which no op began or returned.
+pub(crate) struct Moment<'a, T: Target> {
+    state: &'a State<T>,
+    made: &'a MoveUnderWay<'a, T>,
+    /// What may be found, made when the first crash state comes up.
+    crash: OnceCell<Crash>,
+}
+
+impl<'a, T: Target> Moment<'a, T> {
+    pub fn new(state: &'a State<T>, made: &'a MoveUnderWay<'a, T>) -> Self {
+        Self { state, made, crash: OnceCell::new() }
+    }
+
+    fn crash(&self) -> &Crash {
+        self.crash.get_or_init(|| {
+            let under_way = self.state.under_way();
+            let under_way: Vec<&[Event]> = under_way.iter().map(Vec::as_slice).collect();
+            self.state.history.crash(self.state.history.len(), &under_way)
+        })
+    }
+
+    /// How many ops had returned, and how many were under way.
+    fn ops(&self) -> (usize, usize) {
+        (self.state.history.len(), self.state.tasks.len())
+    }
+}
+
 impl<T: Target> Checker<'_, T> {
-    /// Judges the crash states at `position` of the state's log, during a move.
-    pub(crate) fn cut_power(
+    /// Judges the crash states that became possible during a move after position `from`, up to position `to`.
+    pub(crate) fn cut_power_along(
         &self,
-        state: &State<T>,
-        made: &MoveUnderWay<'_, T>,
-        position: Position,
-        which: Which,
+        moment: &Moment<'_, T>,
+        (from, to): (Position, Position),
         visit: &mut dyn FnMut(Transition<T>),
     ) {
-        let limits = self.options.limits(which == Which::New);
-        let states = crash_states(state.disk.log(), position, self.options.crash, limits);
+        if from == to || self.options.crash == CrashMode::Off {
+            return;
+        }
+        let (log, limits) = (moment.state.disk.log(), self.options.limits(true));
+        let mut along = CrashesAlong::new(log, from, self.options.crash, limits);
+        for _ in from.0..to.0 {
+            self.judge(moment, along.next().expect("the log has it"), visit);
+        }
+    }
+
+    /// Judges crash states at the end of the log.
+    pub(crate) fn cut_power(&self, moment: &Moment<'_, T>, which: Which, visit: &mut dyn FnMut(Transition<T>)) {
+        let (log, limits) = (moment.state.disk.log(), self.options.limits(which == Which::New));
+        self.judge(moment, crash_states(log, log.position(), self.options.crash, limits), visit);
+    }
+
+    fn judge(&self, moment: &Moment<'_, T>, states: CrashStates<'_>, visit: &mut dyn FnMut(Transition<T>)) {
         if states.len() == 0 {
             return;
         }
         self.counts.position(states.len(), states.sampled());
-        let under_way = state.under_way();
-        let under_way: Vec<&[vfs::contract::Event]> = under_way.iter().map(Vec::as_slice).collect();
-        let crash = state.history.crash(state.history.len(), &under_way);
+        let Moment { state, made, .. } = moment;
         let contract = self.contract_of(state);
         let by_shape = self.options.equality != Equality::Full;
-        let moment = (state.history.len(), state.tasks.len());
         for crashed in states {
             self.counts.crash_image(crashed.image.hash());
-            let point = || CrashPoint::new(state.disk.log(), made.start, position, &crashed.taken);
+            let point = || CrashPoint::new(state.disk.log(), made.start, crashed.position, &crashed.taken);
             let mishap = || made.mishap(Some(point()));
             let recovered = self.recoverer.recover(self.target, &crashed.image);
             made.note_recovery(&recovered);
             // States of one shape that recover alike count as one, and the judgement of one is that of all.
-            if by_shape && made.was_judged(&recovered, moment) {
+            if by_shape && made.was_judged(&recovered, moment.ops()) {
                 continue;
             }
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
@@ -65,7 +104,7 @@ impl<T: Target> Checker<'_, T> {
             }
             let mut broken = recovered.findings.iter().any(Finding::is_critical);
             if let Some((_, tree)) = &recovered.file_system {
-                for breach in crash.judge(contract, tree) {
+                for breach in moment.crash().judge(contract, tree) {
                     broken = true;
                     report(self.property(breach.clause), &|| breach.to_string());
                 }
@@ -83,7 +122,7 @@ impl<T: Target> Checker<'_, T> {
                 visit(Transition::State { state: next, mishap: &mishap });
             }
             if by_shape && !broken && recovered.findings.is_empty() && !self.options.recovery_crashes {
-                made.note_judged(recovered, moment);
+                made.note_judged(recovered, moment.ops());
             }
         }
     }

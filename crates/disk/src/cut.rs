@@ -23,7 +23,6 @@ pub struct Cut<'log> {
     durable: Image,
     pending: Vec<Pending<'log>>,
     cache: Option<usize>,
-    after_flush: bool,
 }
 
 /// A pending entry.
@@ -82,7 +81,7 @@ fn range_of(entry: &Entry, geometry: Geometry) -> Range<u32> {
 impl<'log> Cut<'log> {
     /// The moment before the first entry of a log.
     pub(crate) fn new(base: Image, position: Position, cache: Option<usize>) -> Self {
-        Self { position, durable: base, pending: Vec::new(), cache, after_flush: false }
+        Self { position, durable: base, pending: Vec::new(), cache }
     }
 
     /// Goes on by one entry, the one that the log has at this position.
@@ -92,7 +91,6 @@ impl<'log> Cut<'log> {
     pub fn push(&mut self, entry: &'log Entry) {
         let index = EntryIndex(self.position.0);
         self.position.0 += 1;
-        self.after_flush = entry.kind == EntryKind::Flush;
         match &entry.kind {
             EntryKind::Flush => {
                 self.pending.iter().for_each(|pending| pending.apply(&mut self.durable));
@@ -190,10 +188,5 @@ impl<'log> Cut<'log> {
 
     pub(crate) fn pending_entries(&self) -> &[Pending<'log>] {
         &self.pending
-    }
-
-    /// Whether the last entry was a flush.
-    pub(crate) fn is_after_flush(&self) -> bool {
-        self.after_flush
     }
 }

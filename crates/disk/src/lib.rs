@@ -42,8 +42,8 @@ mod read_set;
 pub use clock::OpClock;
 pub use corruptor::{Corruption, Corruptor};
 pub use crash::{
-    CrashMode, CrashState, CrashStates, Interrupted, Limits, Taken, TakenEntry, UnknownCrashMode, crash_states,
-    interrupted,
+    CrashMode, CrashState, CrashStates, CrashesAlong, Interrupted, Limits, Taken, TakenEntry, UnknownCrashMode,
+    crash_states, interrupted,
 };
 pub use cut::{Cut, NotPending};
 pub use disk::Disk;

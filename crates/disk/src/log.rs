@@ -8,7 +8,11 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Cut, Geometry, Image, IoError, chunks::zeros, entries::Entries};
+use crate::{
+    Block, Cut, Geometry, Image, IoError,
+    chunks::zeros,
+    entries::{Entries, OldestFirst},
+};
 
 /// Which op of a workload, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,6 +152,12 @@ impl DiskLog {
         entries.into_iter().enumerate().map(|(at, entry)| (EntryIndex(self.start + at), entry))
     }
 
+    /// The entries after a position.
+    pub(crate) fn entries_from(&self, position: Position) -> OldestFirst<'_> {
+        let done = self.done(position);
+        self.entries.oldest_first(self.entries.len()).into_iter().skip(done).collect()
+    }
+
     /// The entry with this index, if it exists and was not settled.
     pub fn entry(&self, index: EntryIndex) -> Option<&Entry> {
         self.entries.get(index.0.checked_sub(self.start)?)
@@ -198,20 +208,6 @@ impl DiskLog {
         let mut cut = Cut::new(self.base.clone(), Position(self.start), self.cache);
         self.entries.oldest_first(done).into_iter().for_each(|entry| cut.push(entry));
         cut
-    }
-
-    /// Every cut from this position on, each derived from the one before: the way to visit a long log.
-    ///
-    /// # Panics
-    /// The position is not one of [`DiskLog::positions`].
-    pub fn cuts(&self, from: Position) -> impl Iterator<Item = Cut<'_>> {
-        let done = self.done(from);
-        let mut entries = self.entries().skip(done);
-        std::iter::successors(Some(self.cut(from)), move |cut| {
-            let mut next = cut.clone();
-            next.push(entries.next()?.1);
-            Some(next)
-        })
     }
 
     /// The entries that are pending after the last one, oldest first.

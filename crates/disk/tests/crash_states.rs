@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use brute_force::{Bytes, bytes_of, crash_images};
 use disk::{
-    Block, BlockSize, CrashMode, CrashState, CrashStates, Cut, DiskLog, Entry, EntryIndex, EntryKind, Geometry, Image,
-    Interrupted, Limits, Position, Taken, TakenEntry, crash_states, interrupted,
+    Block, BlockSize, CrashMode, CrashState, CrashStates, CrashesAlong, DiskLog, Entry, EntryIndex, EntryKind,
+    Geometry, Image, Interrupted, Limits, Position, Taken, TakenEntry, crash_states, interrupted,
 };
 use generated::{GEOMETRY, generated_logs};
 
@@ -63,16 +63,22 @@ fn only_new_leaves_out_what_the_position_before_had() {
 }
 
 #[test]
-fn visiting_all_cuts_gives_the_same_as_asking_for_each() {
-    for log in generated_logs(800) {
-        for from in positions(&log) {
-            let walked: Vec<Cut<'_>> = log.cuts(from).collect();
-            assert_eq!(walked.len(), log.position().0 - from.0 + 1);
-            for cut in walked {
-                let asked = log.cut(cut.position());
-                assert_eq!(cut.fingerprint(CrashMode::Torn), asked.fingerprint(CrashMode::Torn));
-                assert!(cut.pending().eq(asked.pending()));
+fn going_along_a_log_gives_the_same_as_asking_at_each_position() {
+    let limits = Limits { only_new: true, ..Limits::default() };
+    let known = |states: CrashStates<'_>| -> Vec<_> { states.map(|state| (state.image.hash(), state.taken)).collect() };
+    for (number, log) in generated_logs(800).enumerate() {
+        let from = Position(number % (log.position().0 + 1));
+        for mode in MODES {
+            let mut along = CrashesAlong::new(&log, from, mode, limits);
+            for position in (from.0 + 1..=log.position().0).map(Position) {
+                let new = known(along.next().unwrap());
+                assert_eq!(
+                    new,
+                    known(crash_states(&log, position, mode, limits)),
+                    "{mode} at {position:?} of {log:#?}"
+                );
             }
+            assert!(along.next().is_none());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `flushed` ⊂ `prefix` ⊂ `subsets` ⊂ `torn`. A mode's states are produced once each, the kindest first: a deviation
 //! is a region of the disk that differs from the nearest prefix, so the prefixes come before all else.
 
+mod along;
 mod partial;
 mod points;
 mod space;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::{Cut, DiskLog, EntryIndex, Image, Position};
+pub use along::CrashesAlong;
 pub use partial::{Interrupted, interrupted};
 use points::{Points, Wanted};
 use space::Space;
@@ -131,36 +133,39 @@ type Hashes = HashSet<u128, FixedState>;
 /// The position is not one of [`DiskLog::positions`].
 pub fn crash_states(log: &DiskLog, position: Position, mode: CrashMode, limits: Limits) -> CrashStates<'_> {
     if limits.only_new && position > *log.positions().start() {
-        let before = log.cut(Position(position.0 - 1));
-        let mut cut = before.clone();
-        cut.push(log.entry(EntryIndex(position.0 - 1)).expect("the position is in the log"));
-        cut.crash_states(Some(&before), mode, limits)
+        let mut along = CrashesAlong::new(log, Position(position.0 - 1), mode, limits);
+        along.next().expect("the position is in the log")
     } else {
-        log.cut(position).crash_states(None, mode, limits)
+        log.cut(position).crash_states(mode, limits)
     }
 }
 
 impl<'log> Cut<'log> {
-    /// The crash states at this moment. With `only_new`, those of `before`, the cut one entry earlier, are left out;
-    /// where there is no earlier cut, all are new.
-    pub fn crash_states(&self, before: Option<&Self>, mode: CrashMode, limits: Limits) -> CrashStates<'log> {
-        let before = before.filter(|_| limits.only_new);
-        let nothing_new = before.is_some_and(|before| match mode {
-            CrashMode::Flushed => before.durable().hash() == self.durable().hash(),
-            // A flush only makes certain what was possible before.
-            _ => self.is_after_flush(),
-        });
+    /// All crash states at this moment.
+    fn crash_states(&self, mode: CrashMode, limits: Limits) -> CrashStates<'log> {
         match mode {
-            CrashMode::Off => self.prefix_states(0..0, Hashes::default()),
-            _ if nothing_new => self.prefix_states(0..0, Hashes::default()),
-            CrashMode::Flushed => self.prefix_states(0..1, Hashes::default()),
-            CrashMode::Prefix => {
-                let old = before.map(|before| before.prefix_images(0..before.pending().len() + 1)).unwrap_or_default();
-                let old = old.iter().map(|(image, _)| image.hash()).collect();
-                self.prefix_states(0..self.pending().len() + 1, old)
-            }
-            CrashMode::Subsets | CrashMode::Torn => self.combined_states(before, mode, limits),
+            CrashMode::Off => self.no_states(),
+            CrashMode::Flushed => self.durable_state(),
+            CrashMode::Prefix => self.prefix_states(0..self.pending().len() + 1, Hashes::default()),
+            CrashMode::Subsets | CrashMode::Torn => self.combined_states(None, mode, limits),
         }
+    }
+
+    fn no_states(&self) -> CrashStates<'log> {
+        self.prefix_states(0..0, Hashes::default())
+    }
+
+    /// The one that lost all that is pending.
+    fn durable_state(&self) -> CrashStates<'log> {
+        self.prefix_states(0..1, Hashes::default())
+    }
+
+    /// The one that lost nothing; `visible` is its image.
+    fn visible_state(&self, visible: Image) -> CrashStates<'log> {
+        let pending: SmallVec<[EntryIndex; 4]> = self.pending().map(|(index, _)| index).collect();
+        let images = SmallVec::from_iter([(visible, pending.len())]).into_iter();
+        let states = States::Prefixes { pending, images };
+        CrashStates { position: self.position(), sampled: false, combinations: 1, states }
     }
 
     /// The images that take the first `n` pending entries, for each `n` in `counts`.
