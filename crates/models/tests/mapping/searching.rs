@@ -2,7 +2,7 @@
 
 use check::{CheckOptions, CheckReport, Checkable, RunOptions};
 use disk::CrashMode;
-use explore::Order;
+use explore::{Budget, Order};
 use models::mapping::{FileMapping, Layout, Variant, Writes};
 use vfs::contract::Contract;
 
@@ -34,6 +34,13 @@ pub fn search_in<L: Layout>(order: Order, variant: Variant, options: CheckOption
     let report = report.expect("a search without a checkpoint has nothing that could fail");
     assert!(report.complete, "{variant:?} under {}: {:?}", options.crash, report.limits);
     report
+}
+
+/// As [`search`], but to a depth only.
+pub fn search_to<L: Layout>(depth: u32, variant: Variant, crash: CrashMode) -> CheckReport {
+    let run = run_options(1, variant.symmetry);
+    let run = RunOptions { budget: Budget { depth: Some(depth), ..run.budget }, ..run };
+    FileMapping::<L>::new(variant).check(options(crash), &run, &mut |_, _| {}).expect("as above")
 }
 
 /// The names of the violated properties, in alphabetical order.
