@@ -306,7 +306,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let wrong = next.finish(self.target, &done, &outcome, &faults);
         next.aftermath.end(&done, failed);
         let broken = wrong.iter().any(Finding::is_critical);
-        let which = self.judged_on_return();
+        let which = self.judged_on_return(next, &outcome, after > before);
         if !broken && !failed && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
         }

@@ -4,7 +4,10 @@ use std::cell::OnceCell;
 
 use disk::{CrashMode, CrashStates, CrashesAlong, Image, Position, crash_states};
 use explore::Property;
-use vfs::contract::{Clause, Contract, Crash, Event, Zeros};
+use vfs::{
+    Outcome,
+    contract::{Clause, Contract, Crash, Event, Zeros},
+};
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
@@ -154,8 +157,13 @@ impl<T: Target> Checker<'_, T> {
         }
     }
 
-    /// Whether a position at which an op returned must be judged anew, because the op may have pinned something.
-    pub(crate) fn judged_on_return(&self) -> Which {
-        if self.options.contract == Contract::Mountable { Which::New } else { Which::All }
+    /// Which crash states are judged when an op has returned, in the state after it. `wrote`: some became possible while
+    /// it was under way.
+    pub(crate) fn judged_on_return(&self, state: &State<T>, outcome: &Outcome, wrote: bool) -> Which {
+        // What was possible while an op was under way that then failed was judged as if it could succeed.
+        let demands_more = if outcome.is_ok() { state.history.last_demands_more() } else { wrote };
+        let alone = state.tasks.is_empty() && state.aftermath.is_empty();
+        let same_as_before = self.options.contract == Contract::Mountable || alone && !demands_more;
+        if same_as_before { Which::New } else { Which::All }
     }
 }

@@ -238,9 +238,7 @@ impl<T: Target> State<T> {
 
     fn shape_of_tree(&self) -> u128 {
         let options = ShapeOptions { attributes: false, ops_kept: 0, ..ShapeOptions::default() };
-        let mut shape = Shape::new(options);
-        shape.update(&self.reference.tree(), self.reference.open_files());
-        shape.fingerprint()
+        Shape::fingerprint_of(&self.reference.tree(), self.reference.open_files(), options)
     }
 
     /// Appends the trees that a crash may go back to, the ops between them, the open files and what faults left behind.

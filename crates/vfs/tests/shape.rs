@@ -123,17 +123,22 @@ fn renamings(tree: &Tree, dir: NodeId, pools: &[&[&'static str]], said: &BTreeSe
     found.into_iter().map(|(names, _)| names).collect()
 }
 
-/// Checks that codes are equal exactly where least renamings are; returns (trees, shapes).
+/// Checks that codes and fingerprints are equal exactly where least renamings are; returns (trees, shapes).
 fn codes_agree_with_renamings(trees: &[Tree]) -> (usize, usize) {
     let mut renaming_of_code: BTreeMap<String, String> = BTreeMap::new();
     let mut code_of_renaming: BTreeMap<String, String> = BTreeMap::new();
+    let mut code_of_fingerprint: BTreeMap<u128, String> = BTreeMap::new();
     for tree in trees {
         let (code, renaming) = (code(tree), least_renaming(tree));
         let known = renaming_of_code.entry(code.clone()).or_insert_with(|| renaming.clone());
         assert_eq!(*known, renaming, "different trees share the code {code}");
         let known = code_of_renaming.entry(renaming.clone()).or_insert_with(|| code.clone());
         assert_eq!(*known, code, "one tree has two codes:\n{renaming}");
+        let fingerprint = Shape::fingerprint_of(tree, &OpenFiles::new(), ShapeOptions::default());
+        let known = code_of_fingerprint.entry(fingerprint).or_insert_with(|| code.clone());
+        assert_eq!(*known, code, "different shapes share a fingerprint");
     }
+    assert_eq!(code_of_fingerprint.len(), renaming_of_code.len(), "a shape has several fingerprints");
     (trees.len(), renaming_of_code.len())
 }
 

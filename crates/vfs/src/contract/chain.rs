@@ -102,11 +102,10 @@ impl Chain {
         }
     }
 
-    /// The file that the op which made this moment wrote to, if it was a write: the one kind of op that may be
-    /// present in part.
+    /// The file that the op which made this moment wrote to, if it was a write.
     pub fn written(&self, moment: usize) -> Option<NodeId> {
         let record = &self.records[moment.checked_sub(1)?];
-        record.subject.filter(|_| matches!(record.event.op, Op::Write { .. }))
+        record.subject.filter(|_| record.is_write())
     }
 
     /// Whether the content of a file is beyond the trees: it was changed through a slot when no name led to it.

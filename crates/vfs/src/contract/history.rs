@@ -60,6 +60,13 @@ pub(super) struct Record {
     slots: Arc<OpenFiles>,
 }
 
+impl Record {
+    /// Whether it is a write: the one kind of op that may be present in part.
+    pub fn is_write(&self) -> bool {
+        matches!(self.event.op, Op::Write { .. })
+    }
+}
+
 /// The ops before a crash. Cheap to clone.
 ///
 /// ```
@@ -111,6 +118,13 @@ impl History {
     pub fn push(&mut self, event: Event) {
         let record = self.record(event, self.slots(self.records.len()));
         Arc::make_mut(&mut self.records).push(Arc::new(record));
+    }
+
+    /// Whether a tree that was allowed while the last op was under way, alone, may be forbidden now that it has returned:
+    /// it pinned something, or it wrote and may no longer be found in part.
+    pub fn last_demands_more(&self) -> bool {
+        let demands = |record: &Arc<Record>| !record.pins.is_empty() || record.is_write();
+        self.records.last().is_some_and(demands)
     }
 
     /// How many ops have returned since the base.

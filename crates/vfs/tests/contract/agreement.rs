@@ -82,3 +82,25 @@ fn dropping_the_unpinned_end_of_a_history_raises_no_alarm() {
         }
     }
 }
+
+#[test]
+fn an_op_that_returns_forbids_nothing_unless_it_says_so() {
+    let mut compared = [0; 2];
+    for seed in 0..SCENES {
+        let random = &mut Random(seed);
+        let scene = Scene::new(random, 6);
+        let [last] = scene.under_way.as_slice() else { continue };
+        let before = scene.history();
+        let mut after = before.clone();
+        after.push(last.clone());
+        let under_way = before.crash(before.len(), &[&scene.under_way]);
+        let returned = after.crash(after.len(), &[]);
+        for _ in 0..TREES_PER_SCENE {
+            let found = found(random, &scene.trees());
+            let differs = under_way.strongest(&found) != returned.strongest(&found);
+            assert!(!differs || after.last_demands_more(), "seed {seed}: {} found\n{found}", last.op);
+            compared[usize::from(differs)] += 1;
+        }
+    }
+    assert!(compared.iter().all(|count| *count > 100), "one-sided: {compared:?}");
+}
