@@ -6,7 +6,7 @@
 //! makes of a power cut on the way.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::HashSet,
     sync::Arc,
 };
@@ -24,7 +24,7 @@ use crate::{
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
     score::{Score, Scorer},
-    state::State,
+    state::{Foreseen, State},
     target::{Finding, Target},
     workload::Workload,
 };
@@ -242,12 +242,11 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let (judged, recovery_wrote) = (RefCell::default(), Cell::default());
-        let made = MoveUnderWay { start: next.disk.position(), task, faults, judged, recovery_wrote };
+        let mut made = MoveUnderWay::new(next.disk.position(), task, faults);
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
-            match self.advance(&mut next, &made, &mut asked, visit) {
+            match self.advance(&mut next, &mut made, &mut asked, visit) {
                 Advance::UnderWay if whole => {}
                 advance => break advance,
             }
@@ -286,7 +285,7 @@ impl<'a, T: Target> Checker<'a, T> {
     fn advance(
         &self,
         next: &mut State<T>,
-        made: &MoveUnderWay<'_, T>,
+        made: &mut MoveUnderWay<'_, T>,
         asked: &mut IoCounts,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> Advance {
@@ -303,7 +302,7 @@ impl<'a, T: Target> Checker<'a, T> {
         self.counts.op();
         *asked = next.disk.disarm();
         let done = next.tasks.remove(made.task);
-        let wrong = next.finish(self.target, &done, &outcome, &faults);
+        let wrong = next.finish(self.target, &done, &outcome, &faults, made.foreseen.take());
         next.aftermath.end(&done, failed);
         let broken = wrong.iter().any(Finding::is_critical);
         let which = self.judged_on_return(next, &outcome, after > before);
@@ -351,6 +350,8 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     pub task: usize,
     /// Which of its requests fail.
     pub faults: &'a Faults,
+    /// What the op will do, if that was asked while it was the only one under way.
+    pub foreseen: OnceCell<Foreseen>,
     /// Recoveries that were found to be right.
     judged: RefCell<SmallVec<[Judged<T>; 8]>>,
     /// The most blocks that a recovery wrote, if the power was cut at all.
@@ -360,7 +361,12 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
 /// A recovery that was judged, and when: how many ops had returned and how many were under way.
 type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
-impl<T: Target> MoveUnderWay<'_, T> {
+impl<'a, T: Target> MoveUnderWay<'a, T> {
+    fn new(start: Position, task: usize, faults: &'a Faults) -> Self {
+        let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
+        Self { start, task, faults, foreseen, judged, recovery_wrote }
+    }
+
     pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {
         self.judged.borrow().iter().any(|(known, then)| Arc::ptr_eq(known, recovered) && *then == (returned, under_way))
     }

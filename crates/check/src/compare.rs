@@ -8,7 +8,7 @@ use crate::{
     crash::CONTENTS,
     legal::{self, Agreement},
     locks::is_at_or_below,
-    state::State,
+    state::{Foreseen, State},
     target::{Finding, Target, Task},
 };
 
@@ -56,9 +56,17 @@ impl<T: Target> State<T> {
     /// Lets the reference do an op too that has returned, and compares.
     ///
     /// If requests failed, the op may fail too, whatever the reference says. But one that failed must have changed
-    /// nothing, and one that did not must have done everything.
-    pub(crate) fn finish(&mut self, target: &T, done: &Task, outcome: &Outcome, faults: &Faults) -> Vec<Finding> {
-        let mut wrong = self.finish_unexcused(target, done, outcome, !faults.is_empty());
+    /// nothing, and one that did not must have done everything. `foreseen` is what the reference does, if that is known.
+    pub(crate) fn finish(
+        &mut self,
+        target: &T,
+        done: &Task,
+        outcome: &Outcome,
+        faults: &Faults,
+        foreseen: Option<Foreseen>,
+    ) -> Vec<Finding> {
+        let foreseen = foreseen.unwrap_or_else(|| self.foresee(&done.op));
+        let mut wrong = self.finish_unexcused(target, (done, outcome), foreseen, !faults.is_empty());
         if !faults.is_empty() {
             for finding in wrong.iter_mut().filter(|finding| finding.is_critical()) {
                 let how = if outcome.is_ok() { "succeeded" } else { "failed" };
@@ -71,9 +79,13 @@ impl<T: Target> State<T> {
         wrong
     }
 
-    fn finish_unexcused(&mut self, target: &T, done: &Task, outcome: &Outcome, may_fail: bool) -> Vec<Finding> {
-        let mut reference = self.reference.clone();
-        let expected = reference.apply(&done.op);
+    fn finish_unexcused(
+        &mut self,
+        target: &T,
+        (done, outcome): (&Task, &Outcome),
+        Foreseen { reference, outcome: expected }: Foreseen,
+        may_fail: bool,
+    ) -> Vec<Finding> {
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
         match legal::compare(&done.op, outcome, &expected) {
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}

@@ -14,7 +14,7 @@ use crate::{
     crash_point::CrashPoint,
     options::Equality,
     recovery::Recovered,
-    state::State,
+    state::{Foreseen, State},
     target::{Finding, Target},
 };
 
@@ -45,9 +45,15 @@ impl<'a, T: Target> Moment<'a, T> {
 
     fn crash(&self) -> &Crash {
         self.crash.get_or_init(|| {
+            let history = &self.state.history;
+            if let Some(op) = self.state.alone() {
+                let Foreseen { reference, outcome } = self.made.foreseen.get_or_init(|| self.state.foresee(op));
+                let event = Event { op: op.clone(), outcome: outcome.clone(), after: reference.tree() };
+                return history.crash(history.len(), &[&[event]]);
+            }
             let under_way = self.state.under_way();
             let under_way: Vec<&[Event]> = under_way.iter().map(Vec::as_slice).collect();
-            self.state.history.crash(self.state.history.len(), &under_way)
+            history.crash(history.len(), &under_way)
         })
     }
 

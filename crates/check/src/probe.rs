@@ -44,7 +44,7 @@ fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op) -> Option<Fi
         }
     };
     let done = state.tasks.remove(task);
-    let wrong = state.finish(target, &done, &outcome, &undisturbed).into_iter().find(Finding::is_critical)?;
+    let wrong = state.finish(target, &done, &outcome, &undisturbed, None).into_iter().find(Finding::is_critical)?;
     let detail = if wrong.property == OUTCOME {
         format!("after recovery, {}", wrong.detail)
     } else {

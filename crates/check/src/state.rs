@@ -43,6 +43,12 @@ pub struct State<T: Target> {
     asleep: Option<Asleep<T>>,
 }
 
+/// The reference after an op, and what the op returns.
+pub(crate) struct Foreseen {
+    pub reference: Reference,
+    pub outcome: Outcome,
+}
+
 /// A recovery that is still to be done to a disk, and the disk once it was.
 struct Asleep<T: Target> {
     recovered: Arc<Recovered<T>>,
@@ -197,6 +203,21 @@ impl<T: Target> State<T> {
             Event { op: (*op).clone(), outcome, after: reference.tree() }
         };
         ops.iter().map(effect).collect()
+    }
+
+    /// What an op will do if it succeeds and nothing else happens before it returns.
+    pub(crate) fn foresee(&self, op: &Op) -> Foreseen {
+        let mut reference = self.reference.clone();
+        let outcome = reference.apply(op);
+        Foreseen { reference, outcome }
+    }
+
+    /// The op under way, if it is the only one that a crash may show.
+    pub(crate) fn alone(&self) -> Option<&Op> {
+        match self.tasks.as_slice() {
+            [task] if self.aftermath.given_up().next().is_none() => Some(&task.op),
+            _ => None,
+        }
     }
 
     /// An op returned: the reference does it too, unless the target may refuse it.
