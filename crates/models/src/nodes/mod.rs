@@ -4,6 +4,7 @@
 //! mount and a check do. [`NodeTarget`] makes a target of it: it follows paths, finds the errno that Linux would find,
 //! looks at the whole tree, and undoes in memory what an op did that fails.
 
+mod fill;
 mod names;
 mod observe;
 mod ops;

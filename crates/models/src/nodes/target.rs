@@ -8,7 +8,7 @@ use vfs::{
     open::OpenFiles,
 };
 
-use super::{Nodes, observe, ops::Volume};
+use super::{Nodes, fill, observe, ops::Volume};
 
 /// A model as a target.
 #[derive(Clone, Debug)]
@@ -73,7 +73,9 @@ impl<N: Nodes> Target for NodeTarget<N> {
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = view.workload.within(&self.bounds);
+        let known = ops.len();
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &bounds));
+        fill::freshen(view, &mut ops[known..]);
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
