@@ -12,8 +12,8 @@ const PUBLISHED_REDUCTION: &str = "about 99.97 %";
 const DEPTHS: [u32; 5] = [2, 3, 4, 5, 6];
 const DEPTH_BUDGET: &str = "20s,8GiB";
 
-/// The bug of the study, on a disk so small that segments fill up and die within six ops.
-const BUG: &str = "model:f2fs?segments=14,blocks=4,heads=4,journal=2,reuse=immediate";
+/// The bug of the study, on a disk so small that four blocks fill a segment: there are many ways to it.
+const BUG: &str = "model:f2fs?segments=14,blocks=4,heads=4,journal=2,write=4,reuse=immediate";
 /// Two workloads: the fewest ops that show the bug, and all that the model has.
 const WORKLOADS: [(&str, &[&str]); 2] =
     [("create, write, sync; one file", &["--ops", "create,write,sync", "--files", "1"]), ("all ops", &[])];

@@ -15,7 +15,7 @@ use super::{
     variant::Heads,
 };
 
-/// Nodes that one op can dirty: two directories, an inode, a direct node.
+/// Nodes that one op can dirty: two directories and an inode, or an inode and three direct nodes.
 const OP_NODES: u32 = 4;
 /// Dentry blocks that one op can write.
 const OP_DENTRIES: u32 = 2;

@@ -5,8 +5,12 @@ use super::layout::{Addr, BLOCK, NIDS};
 /// The bytes of one block.
 pub(super) type Bytes = [u8; BLOCK];
 
-/// Addresses in an inode or in a direct node.
+/// Addresses in an inode.
 pub(super) const INDEX: usize = 4;
+/// Addresses in a direct node, which has no name and no size.
+pub(super) const DIRECT: usize = 11;
+/// Direct nodes of a file.
+pub(super) const CHILDREN: usize = 3;
 /// Names start in one of so many slots of a dentry block.
 pub(super) const SLOTS: usize = 4;
 /// Letters in a slot.
@@ -82,12 +86,19 @@ pub(super) struct Node {
     pub owner: Nid,
     /// The name of an inode.
     pub name: FileName,
-    /// The direct node of a file.
-    pub child: Nid,
+    /// The direct nodes of a file.
+    pub children: [Nid; CHILDREN],
     /// Bytes of a file.
     pub size: u16,
-    /// The first blocks of a file, the dentry blocks of a directory.
-    pub index: [Addr; INDEX],
+    /// Blocks of a file, dentry blocks of a directory: at most [`INDEX`] in an inode.
+    pub index: [Addr; DIRECT],
+}
+
+impl Node {
+    /// How many addresses there can be.
+    pub fn room(&self) -> usize {
+        if self.role == Role::Direct { DIRECT } else { INDEX }
+    }
 }
 
 /// What a node block says beside its node: when it was written and what follows it in its log.
@@ -116,6 +127,12 @@ fn long(bytes: &Bytes, at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
+/// Where the addresses of a direct node begin, and those of an inode.
+const DIRECT_INDEX: usize = 10;
+const INODE_INDEX: usize = 22;
+/// Where an inode names its direct nodes.
+const CHILD_NIDS: [usize; CHILDREN] = [19, 30, 31];
+
 pub(super) fn encode_node(node: &Node, footer: Footer) -> Bytes {
     let mut bytes = [0; BLOCK];
     bytes[0] = node.role as u8;
@@ -125,14 +142,24 @@ pub(super) fn encode_node(node: &Node, footer: Footer) -> Bytes {
     bytes[4..8].copy_from_slice(&footer.version.to_le_bytes());
     bytes[8] = footer.next_segment;
     bytes[9] = node.owner.0;
+    if node.role == Role::Direct {
+        put_index(&mut bytes, DIRECT_INDEX, &node.index);
+        return bytes;
+    }
     bytes[10] = node.name.len;
     bytes[11..19].copy_from_slice(&node.name.bytes);
-    bytes[19] = node.child.0;
     put_word(&mut bytes, 20, node.size);
-    for (at, addr) in node.index.iter().enumerate() {
-        put_word(&mut bytes, 22 + 2 * at, addr.0);
+    put_index(&mut bytes, INODE_INDEX, &node.index[..INDEX]);
+    for (at, child) in CHILD_NIDS.into_iter().zip(node.children) {
+        bytes[at] = child.0;
     }
     bytes
+}
+
+fn put_index(bytes: &mut Bytes, start: usize, index: &[Addr]) {
+    for (at, addr) in index.iter().enumerate() {
+        put_word(bytes, start + 2 * at, addr.0);
+    }
 }
 
 /// `None` if this is no node block.
@@ -144,15 +171,25 @@ pub(super) fn decode_node(bytes: &Bytes) -> Option<(Node, Footer)> {
         _ => return None,
     };
     let (nid, ino) = (Nid(bytes[1]), Nid(bytes[2]));
-    let (len, child) = (bytes[10], Nid(bytes[19]));
-    let sound = nid.exists() && ino.exists() && usize::from(len) <= NAME_MAX && (child == Nid::NONE || child.exists());
-    if !sound || bytes[3] > FSYNC_MARK {
+    if !nid.exists() || !ino.exists() || bytes[3] > FSYNC_MARK {
         return None;
     }
-    let mut name = FileName { len, bytes: [0; NAME_MAX] };
-    name.bytes.copy_from_slice(&bytes[11..19]);
-    let index = std::array::from_fn(|at| Addr(word(bytes, 22 + 2 * at)));
-    let node = Node { role, owner: Nid(bytes[9]), name, child, size: word(bytes, 20), index };
+    let mut node = Node { role, owner: Nid(bytes[9]), ..Node::default() };
+    let start = if role == Role::Direct { DIRECT_INDEX } else { INODE_INDEX };
+    let room = node.room();
+    for (at, addr) in node.index.iter_mut().enumerate().take(room) {
+        *addr = Addr(word(bytes, start + 2 * at));
+    }
+    if role != Role::Direct {
+        node.name.len = bytes[10];
+        node.name.bytes.copy_from_slice(&bytes[11..19]);
+        node.size = word(bytes, 20);
+        node.children = CHILD_NIDS.map(|at| Nid(bytes[at]));
+        let sound = |child: &Nid| *child == Nid::NONE || child.exists();
+        if usize::from(node.name.len) > NAME_MAX || !node.children.iter().all(sound) {
+            return None;
+        }
+    }
     let fsync = bytes[3] == FSYNC_MARK;
     Some((node, Footer { nid, ino, version: long(bytes, 4), fsync, next_segment: bytes[8] }))
 }

@@ -6,27 +6,43 @@ use vfs::{Data, Errno};
 use super::{
     Memory,
     clean::Room,
-    codec::{INDEX, Nid, Node, Role, Summary},
+    codec::{CHILDREN, DIRECT, INDEX, Nid, Node, Role, Summary},
     layout::{Addr, BLOCK},
     log::{Fs, Run, Stream, read_block},
     variant::Flaw,
 };
 
-/// Blocks of the largest file: those in its inode and those in its direct node.
-pub(super) const FILE_BLOCKS: usize = 2 * INDEX;
+/// Blocks of the largest file: those in its inode and those in its direct nodes.
+pub(super) const FILE_BLOCKS: usize = INDEX + CHILDREN * DIRECT;
 /// Bytes of the largest file.
 pub(super) const FILE_BYTES: u64 = (FILE_BLOCKS * BLOCK) as u64;
+
+/// Which node has the address of a block of a file: the inode, or one of its direct nodes.
+#[derive(Clone, Copy)]
+enum Holder {
+    Inode { at: usize },
+    Child { which: usize, at: usize },
+}
+
+impl Holder {
+    fn of(number: usize) -> Self {
+        match number.checked_sub(INDEX) {
+            None => Self::Inode { at: number },
+            Some(rest) => Self::Child { which: rest / DIRECT, at: rest % DIRECT },
+        }
+    }
+}
 
 impl Memory {
     /// Where a block of a file lies.
     fn find(&self, ino: Nid, number: usize) -> Addr {
         let node = self.node(ino);
-        if number < INDEX {
-            node.index[number]
-        } else if node.child.exists() {
-            self.node(node.child).index[number % INDEX]
-        } else {
-            Addr::NONE
+        match Holder::of(number) {
+            Holder::Inode { at } => node.index[at],
+            Holder::Child { which, at } => match node.children[which] {
+                child if child.exists() => self.node(child).index[at],
+                _ => Addr::NONE,
+            },
         }
     }
 
@@ -74,8 +90,10 @@ impl Fs<'_> {
 
     /// Gives a file a new version of a block.
     fn put_block(&mut self, ino: Nid, number: usize, content: &[u8; BLOCK], run: &mut Run) -> Result<(), Errno> {
-        let nid = if number < INDEX { ino } else { self.direct_node(ino)? };
-        let at = number % INDEX;
+        let (nid, at) = match Holder::of(number) {
+            Holder::Inode { at } => (ino, at),
+            Holder::Child { which, at } => (self.direct_node(ino, which)?, at),
+        };
         let addr = self.take(Stream::Data, Summary { nid, at: at.to_le_bytes()[0] })?;
         run.put(self.disk, addr.block(), content)?;
         let old = std::mem::replace(&mut self.memory.node_mut(nid).index[at], addr);
@@ -83,13 +101,13 @@ impl Fs<'_> {
         Ok(())
     }
 
-    fn direct_node(&mut self, ino: Nid) -> Result<Nid, Errno> {
-        let known = self.memory.node(ino).child;
+    fn direct_node(&mut self, ino: Nid, which: usize) -> Result<Nid, Errno> {
+        let known = self.memory.node(ino).children[which];
         if known.exists() {
             return Ok(known);
         }
         let nid = self.new_node(Node { role: Role::Direct, owner: ino, ..Node::default() })?;
-        self.memory.node_mut(ino).child = nid;
+        self.memory.node_mut(ino).children[which] = nid;
         Ok(nid)
     }
 
@@ -115,21 +133,24 @@ impl Fs<'_> {
 
     /// Gives up the blocks of a file from this one on.
     fn release_from(&mut self, ino: Nid, first: usize) {
-        self.release_index(ino, first.min(INDEX));
-        let child = self.memory.node(ino).child;
-        if !self.memory.is(child, Role::Direct) {
-            return;
-        }
-        if first > INDEX {
-            self.release_index(child, first - INDEX);
-        } else {
-            self.memory.node_mut(ino).child = Nid::NONE;
-            self.release_node(child);
+        self.release_index(ino, first);
+        for which in 0..CHILDREN {
+            let child = self.memory.node(ino).children[which];
+            let before = INDEX + which * DIRECT;
+            if !self.memory.is(child, Role::Direct) {
+                continue;
+            }
+            if first > before {
+                self.release_index(child, first - before);
+            } else {
+                self.memory.node_mut(ino).children[which] = Nid::NONE;
+                self.release_node(child);
+            }
         }
     }
 
     fn release_index(&mut self, nid: Nid, first: usize) {
-        for at in first..INDEX {
+        for at in first..self.memory.node(nid).room() {
             let addr = self.memory.node(nid).index[at];
             if addr != Addr::NONE {
                 self.memory.node_mut(nid).index[at] = Addr::NONE;

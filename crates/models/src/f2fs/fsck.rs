@@ -43,7 +43,7 @@ pub const SSA_MISMATCH: Property = Property::not_critical("ssa-mismatch");
 enum Wrong {
     Addr { nid: Nid, at: usize },
     Names { dir: Nid, at: usize },
-    Child { nid: Nid },
+    Child { nid: Nid, which: usize },
     Name { dir: Nid, at: usize, slot: usize },
 }
 
@@ -123,12 +123,11 @@ impl Walk<'_> {
 
     fn use_file(&mut self, nid: Nid, node: &Node) {
         self.use_index(nid, node);
-        if node.child == Nid::NONE {
-            return;
-        }
-        match self.use_node(node.child, &[Role::Direct]) {
-            Some(direct) => self.use_index(node.child, &direct),
-            None => self.wrong.push(Wrong::Child { nid }),
+        for (which, child) in node.children.into_iter().enumerate().filter(|(_, child)| *child != Nid::NONE) {
+            match self.use_node(child, &[Role::Direct]) {
+                Some(direct) => self.use_index(child, &direct),
+                None => self.wrong.push(Wrong::Child { nid, which }),
+            }
         }
     }
 
@@ -291,7 +290,7 @@ impl Fs<'_> {
         match wrong {
             Wrong::Addr { nid, at } => self.memory.node_mut(nid).index[at] = Addr::NONE,
             Wrong::Names { dir, at } => self.put_dentries(dir, at, &Dentries::EMPTY)?,
-            Wrong::Child { nid } => self.memory.node_mut(nid).child = Nid::NONE,
+            Wrong::Child { nid, which } => self.memory.node_mut(nid).children[which] = Nid::NONE,
             Wrong::Name { dir, at, slot } => {
                 let addr = self.memory.node(dir).index[at];
                 let mut dentries = Dentries(*read_block(self.disk, addr.block())?);

@@ -142,11 +142,12 @@ impl Memory {
             written.for_each(|summary| bytes.extend([summary.nid.0, summary.at]));
         }
         for node in self.nodes.iter().filter(|node| node.role != Role::Free) {
-            bytes.extend([node.role as u8, node.owner.0, node.child.0]);
+            bytes.extend([node.role as u8, node.owner.0]);
+            bytes.extend(node.children.map(|child| child.0));
             bytes.extend_from_slice(node.name.bytes());
             bytes.push(0);
             bytes.extend_from_slice(&node.size.to_le_bytes());
-            node.index.iter().for_each(|addr| bytes.extend_from_slice(&addr.0.to_le_bytes()));
+            node.index[..node.room()].iter().for_each(|addr| bytes.extend_from_slice(&addr.0.to_le_bytes()));
         }
         xxh3_128(&bytes)
     }

@@ -12,7 +12,7 @@ use vfs::Errno;
 use super::{
     F2fs, Memory,
     clean::Room,
-    codec::{self, Footer, Nid, Node, Role},
+    codec::{self, CHILDREN, Footer, Nid, Node, Role},
     layout::{Addr, NIDS, Spot},
     log::{Fs, Run, Stream, io, read_block},
     memory::Log,
@@ -35,8 +35,9 @@ impl Fs<'_> {
             return self.sync();
         }
         let inode = *self.memory.node(ino);
-        let direct = Some(inode.child).filter(|child| child.exists() && self.memory.dirty_nodes & child.bit() != 0);
-        if direct.is_none() && self.memory.dirty_nodes & ino.bit() == 0 {
+        let is_dirty = |nid: &Nid| nid.exists() && self.memory.dirty_nodes & nid.bit() != 0;
+        let direct: SmallVec<[Nid; CHILDREN]> = inode.children.into_iter().filter(is_dirty).collect();
+        if direct.is_empty() && !is_dirty(&ino) {
             return Ok(());
         }
         // A node must not be found by a mount before the data is that it points to.
@@ -44,10 +45,10 @@ impl Fs<'_> {
             self.flush()?;
         }
         let mut run = Run::default();
-        if let Some(direct) = direct {
-            self.write_node(direct, false, &mut run)?;
-            run.end(self.disk)?;
+        for nid in direct {
+            self.write_node(nid, false, &mut run)?;
         }
+        run.end(self.disk)?;
         self.write_node(ino, true, &mut run)?;
         run.end(self.disk)?;
         self.flush()
@@ -96,8 +97,10 @@ impl Fs<'_> {
         self.memory.dirty_nat |= nid.bit();
         old.index.into_iter().chain([old_addr]).for_each(|addr| self.set_valid(addr, false));
         link.node.index.into_iter().chain([link.addr]).for_each(|addr| self.set_valid(addr, true));
-        if old.child != link.node.child && self.memory.is(old.child, Role::Direct) {
-            self.drop_direct(old.child);
+        for child in old.children.into_iter().filter(|child| !link.node.children.contains(child)) {
+            if self.memory.is(child, Role::Direct) {
+                self.drop_direct(child);
+            }
         }
     }
 

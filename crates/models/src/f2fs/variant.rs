@@ -113,11 +113,11 @@ impl Variant {
     /// What fits into one block of a checkpoint pack.
     pub const JOURNAL_MAX: u8 = 8;
     /// A file has no more blocks.
-    pub const WRITE_BLOCKS_MAX: u8 = 8;
+    pub const WRITE_BLOCKS_MAX: u8 = 37;
 
     /// A file system in which segments fill up, die and are cleaned within a few ops.
     pub fn small() -> Self {
-        Self { segments: 14, segment_blocks: 4, heads: Heads::Four, journal: 2, ..Self::default() }
+        Self { segments: 14, segment_blocks: 4, heads: Heads::Four, journal: 2, write_blocks: 4, ..Self::default() }
     }
 
     /// The same, wrong in one more way.
@@ -135,7 +135,7 @@ impl Default for Variant {
             segment_blocks: 16,
             heads: Heads::Five,
             journal: Self::JOURNAL_MAX,
-            write_blocks: 4,
+            write_blocks: 17,
             fsync: Fsync::RollForward,
             flaws: Flaws::default(),
         }

@@ -14,14 +14,14 @@ use crate::random::Choices;
 const SCRIPT: [&str; 7] = [
     r#"mkdir("/d", mode=0755)"#,
     r#"create("/a", mode=0644)"#,
-    r#"write("/a", offset=0, len=200, fill=1)"#,
+    r#"write("/a", offset=0, len=600, fill=1)"#,
     "sync()",
     r#"create("/d/b", mode=0644)"#,
     r#"write("/d/b", offset=0, len=40, fill=2)"#,
     r#"fsync("/d/b")"#,
 ];
 
-/// A file system with a directory, a file that needs a direct node, and one that only roll-forward knows.
+/// A file system with a directory, a file that needs two direct nodes, and one that only roll-forward knows.
 fn image(target: &NodeTarget<F2fs>) -> Image {
     let mut disk = Disk::new(target.mkfs());
     let mut memory = target.mount(&mut disk).expect("a fresh file system mounts");

@@ -1,7 +1,7 @@
 //! Long runs against the reference: the disk fills up, segments are cleaned, files grow into direct nodes.
 
-use check::{Target, Task};
-use disk::{Disk, OpIndex};
+use check::{Target, Task, View, Workload};
+use disk::{CrashMode, Disk, OpIndex};
 use models::{
     f2fs::{F2fs, Fsync, Heads, Memory, Variant},
     nodes::NodeTarget,
@@ -48,6 +48,24 @@ impl Mounted {
         assert!(tree.same_as(&self.reference.tree()), "{after}: {differences:?}");
     }
 
+    /// The value that the workload would write next.
+    fn next_fill(&self) -> u8 {
+        let (tree, workload) = (self.reference.tree(), Workload::default());
+        let view = View {
+            mounted: &self.memory,
+            disk: &self.disk,
+            tasks: &[],
+            trees: &[&tree],
+            returned: &[],
+            workload: &workload,
+            crash: CrashMode::Off,
+        };
+        let mut ops = Vec::new();
+        self.target.workload(&view, &mut ops);
+        let fill = |op: &Op| if let Op::Write { data, .. } = op { Some(data.fill) } else { None };
+        ops.iter().find_map(fill).expect("a file can be written")
+    }
+
     /// Ends in peace and comes back.
     fn remount(&mut self) {
         self.run(&Op::Sync);
@@ -70,7 +88,8 @@ fn write(to: &str, offset: u64, len: u64, fill: u8) -> Op {
 /// Names of one to four slots of a dentry block.
 const NAMES: [&str; 5] = ["/a", "/bcd", "/efghi", "/jklmnopq", "/r"];
 
-fn any_op(choices: &mut Choices) -> Op {
+/// Files of at most about `size_max` bytes.
+fn any_op(choices: &mut Choices, size_max: usize) -> Op {
     let dirs = ["", "/a", "/r"];
     let some = |choices: &mut Choices| {
         let dir = dirs[choices.below(dirs.len())];
@@ -84,9 +103,20 @@ fn any_op(choices: &mut Choices) -> Op {
         3 => Op::Unlink { path: target },
         4 => Op::Rmdir { path: target },
         5 => Op::Rename { from: target, to: some(choices), how: Rename::Replace },
-        6 => Op::Truncate { file, size: choices.below(270) as u64 },
+        6 => Op::Truncate { file, size: choices.below(size_max + size_max / 20) as u64 },
         7 => Op::Fsync { file },
-        _ => write(target.as_str(), choices.below(200) as u64, 1 + choices.below(80) as u64, choices.byte()),
+        _ => write(target.as_str(), choices.below(size_max - 56) as u64, 1 + choices.below(80) as u64, choices.byte()),
+    }
+}
+
+fn long_run(variant: Variant, seed: u64, size_max: usize) {
+    let mut mounted = Mounted::new(variant);
+    let mut choices = Choices(seed);
+    for number in 0..800 {
+        mounted.run(&any_op(&mut choices, size_max));
+        if number % 50 == 49 {
+            mounted.remount();
+        }
     }
 }
 
@@ -94,14 +124,8 @@ fn any_op(choices: &mut Choices) -> Op {
 fn long_runs_agree_with_the_reference() {
     for (seed, heads) in (0..).zip([Heads::Two, Heads::Four, Heads::Five]) {
         for fsync in [Fsync::RollForward, Fsync::Checkpoint] {
-            let mut mounted = Mounted::new(Variant { heads, fsync, segments: 20, ..Variant::small() });
-            let mut choices = Choices(seed);
-            for number in 0..800 {
-                mounted.run(&any_op(&mut choices));
-                if number % 50 == 49 {
-                    mounted.remount();
-                }
-            }
+            long_run(Variant { heads, fsync, segments: 20, ..Variant::small() }, seed, 256);
+            long_run(Variant { heads, fsync, ..Variant::default() }, seed, 37 * 32);
         }
     }
 }
@@ -140,4 +164,16 @@ fn a_full_disk_can_be_emptied() {
     mounted.remount();
     mounted.run(&Op::Create { path: path("/a"), mode: 0o644 });
     assert!(!mounted.run(&write("/a", 0, 128, 9)));
+}
+
+/// What a removed file leaves on the disk is no data that a write could make, wherever it turns up.
+#[test]
+fn data_of_removed_files_is_not_written_again() {
+    let mut mounted = Mounted::new(Variant::small());
+    for fill in 1..=3 {
+        mounted.run(&Op::Create { path: path("/a"), mode: 0o644 });
+        assert_eq!(mounted.next_fill(), fill);
+        mounted.run(&write("/a", 0, 128, fill));
+        mounted.run(&Op::Unlink { path: path("/a") });
+    }
 }

@@ -82,6 +82,19 @@ fn immediate_reuse_loses_what_a_checkpoint_needs() {
     assert_eq!(trace.ops.len(), 6, "{:?}", trace.ops);
 }
 
+/// The same on the disk of the study, with every op of the model: a write of more than a segment leaves one behind that
+/// a checkpoint needs, the next kills it, and the one after that overwrites it.
+#[test]
+fn immediate_reuse_is_found_in_the_published_geometry() {
+    let right =
+        Search { variant: Variant::default(), files: 1, ..search("create,write,truncate,unlink,sync", 5, Prefix) };
+    assert_eq!(right.violated(), [""; 0]);
+    let report = right.wrong(Flaw::ReuseImmediate).run(1);
+    let critical = report.violations.iter().find(|violated| violated.property == "contents");
+    let trace = &critical.expect("the file has other bytes than were written to it").trace;
+    assert_eq!(trace.ops.len(), 5, "{:?}", trace.ops);
+}
+
 /// What is found in the bounds of a flaw, and that the right variant is silent in them.
 fn check(flaw: Flaw, search: Search, expected: &[&str]) {
     assert_eq!(search.violated(), [""; 0], "{search:?}");

@@ -36,7 +36,12 @@ const OPTIONS: [TargetOption; 12] = [
         "8",
         "SIT and NAT entries that a checkpoint holds before blocks of these tables are written",
     ),
-    option("write", Values::Number(1..=Variant::WRITE_BLOCKS_MAX as u32), "4", "blocks of 32 bytes in a write"),
+    TargetOption {
+        name: "write",
+        values: Values::Number(1..=Variant::WRITE_BLOCKS_MAX as u32),
+        fallback: Fallback::Depends { says: "one more than a segment has", of: write_default },
+        about: "blocks of 32 bytes in a write",
+    },
     option(
         "fsync",
         Values::Words(&["roll-forward", "unordered", "checkpoint"]),
@@ -85,6 +90,12 @@ const OPTIONS: [TargetOption; 12] = [
 
 const fn option(name: &'static str, values: Values, value: &'static str, about: &'static str) -> TargetOption {
     TargetOption { name, values, fallback: Fallback::Value(value), about }
+}
+
+/// So few writes fill a segment, kill it, and need another one.
+fn write_default(chosen: &Chosen) -> String {
+    let segment_blocks: u8 = chosen.number("blocks").unwrap_or(Variant::default().segment_blocks);
+    (segment_blocks + 1).to_string()
 }
 
 /// Which value of which option stands for which flaw.
