@@ -83,6 +83,7 @@ impl Fs<'_> {
     }
 
     fn write_pack(&mut self) -> Result<(), Errno> {
+        self.allocate()?;
         let memory = &mut *self.memory;
         memory.version += 1;
         memory.pack ^= 1;

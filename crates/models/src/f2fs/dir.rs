@@ -123,6 +123,7 @@ impl Fs<'_> {
     pub fn put_dentries(&mut self, dir: Nid, at: usize, dentries: &Dentries) -> Result<(), Errno> {
         let mut addr = Addr::NONE;
         if !dentries.is_empty() {
+            self.allocate()?;
             addr = self.take(Stream::Dentries, Summary { nid: dir, at: at.to_le_bytes()[0] })?;
             let mut run = Run::default();
             run.put(self.disk, addr.block(), &dentries.0)?;

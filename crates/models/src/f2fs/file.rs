@@ -66,6 +66,7 @@ impl Fs<'_> {
         let (start, end) = (narrow(offset)?, narrow(end)?);
         let blocks = start / BLOCK..end.div_ceil(BLOCK);
         self.f2fs.admit(self.memory, u32::try_from(blocks.len()).unwrap_or(u32::MAX), 0, Room::Ordinary)?;
+        self.allocate()?;
         let mut run = Run::default();
         for number in blocks {
             let first = number * BLOCK;
@@ -119,6 +120,9 @@ impl Fs<'_> {
         let (kept, part) = (usize::from(size).div_ceil(BLOCK), usize::from(size) % BLOCK);
         let cut = size < self.memory.node(ino).size && part > 0;
         self.f2fs.admit(self.memory, u32::from(cut), 0, Room::Releasing)?;
+        if let Err(errno) = self.allocate() {
+            return if self.f2fs.has(Flaw::MemoryUnchecked) { Ok(()) } else { Err(errno) };
+        }
         if cut && self.memory.find(ino, kept - 1) != Addr::NONE {
             let mut content = self.old_content(ino, kept - 1, part)?;
             content[part..].fill(0);
@@ -184,6 +188,7 @@ impl Fs<'_> {
         if self.memory.free_nids == 0 {
             return Err(Errno::ENOSPC);
         }
+        self.allocate()?;
         self.memory.free_nids &= !nid.bit();
         *self.memory.node_mut(nid) = node;
         Ok(nid)

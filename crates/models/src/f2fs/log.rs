@@ -30,8 +30,8 @@ pub(super) enum Stream {
     Moved,
 }
 
-pub(super) fn io(_: disk::IoError) -> Errno {
-    Errno::EIO
+pub(super) fn io(error: disk::IoError) -> Errno {
+    if error == disk::IoError::Memory { Errno::ENOMEM } else { Errno::EIO }
 }
 
 /// One block.
@@ -98,6 +98,11 @@ impl F2fs {
 }
 
 impl Fs<'_> {
+    /// Memory for a page or an entry of the cache, which may not be there.
+    pub fn allocate(&self) -> Result<(), Errno> {
+        self.disk.allocate().map_err(io)
+    }
+
     /// Takes the next block of a log. The caller writes it.
     pub fn take(&mut self, stream: Stream, summary: Summary) -> Result<Addr, Errno> {
         let number = self.f2fs.log_of(stream);
@@ -158,10 +163,13 @@ impl Fs<'_> {
         }
     }
 
-    /// Writes a node behind its log.
+    /// Writes a node behind its log. The first time, the cache of the NAT needs an entry for it.
     pub fn write_node(&mut self, nid: Nid, fsync: bool, run: &mut Run) -> Result<(), Errno> {
         let node = *self.memory.node(nid);
         let stream = if node.role == Role::Dir { Stream::DirNode } else { Stream::FileNode };
+        if self.memory.nat[nid.index()] == Addr::NONE {
+            self.allocate()?;
+        }
         let addr = self.take(stream, Summary { nid, at: Summary::NODE })?;
         let old = std::mem::replace(&mut self.memory.nat[nid.index()], addr);
         if old != Addr::NONE {

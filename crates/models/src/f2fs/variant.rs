@@ -30,11 +30,14 @@ pub enum Flaw {
     StaleChain,
     /// The summary of a segment is not written when the segment is full, so cleaning goes by an old one.
     SummaryForgotten,
+    /// A truncation that gets no memory gives up and reports success, as in the years in which F2FS's function for it
+    /// returned nothing.
+    MemoryUnchecked,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ReuseImmediate,
         Self::VersionsOff,
         Self::BarrierOff,
@@ -45,6 +48,7 @@ impl Flaw {
         Self::NidImmediate,
         Self::StaleChain,
         Self::SummaryForgotten,
+        Self::MemoryUnchecked,
     ];
 }
 

@@ -60,6 +60,19 @@ fn a_request_may_fail() {
     assert!(report.work.ops > search(ALL, 3, Prefix).run(1).work.ops, "{:?}", report.work);
 }
 
+/// Only an allocation that fails shows it: reads, writes and flushes of a truncation are looked after.
+#[test]
+fn memory_may_be_missing() {
+    let options = CheckOptions { faults: 1, ..CheckOptions::default() };
+    let search = search("create,truncate", 2, Off);
+    assert_eq!(search.wrong(Flaw::MemoryUnchecked).violated(), [""; 0], "without faults");
+    assert!(search.run_with(1, options).violations.is_empty());
+    let report = search.wrong(Flaw::MemoryUnchecked).run_with(1, options);
+    let found: Vec<(&str, &str)> =
+        report.violations.iter().map(|found| (found.property.as_str(), found.trace.detail.as_str())).collect();
+    assert!(matches!(found[..], [("fault", detail)] if detail.contains("allocation 1 fails")), "{found:?}");
+}
+
 #[test]
 fn the_published_geometry_is_right() {
     let search = Search { variant: Variant::default(), ..search(ALL, 3, Prefix) };

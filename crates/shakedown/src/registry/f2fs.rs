@@ -16,7 +16,7 @@ pub const F2FS: Entry = Entry {
     make,
 };
 
-const OPTIONS: [TargetOption; 12] = [
+const OPTIONS: [TargetOption; 13] = [
     option(
         "segments",
         Values::Number(Variant::SEGMENTS_MIN as u32..=Variant::SEGMENTS_MAX as u32),
@@ -86,6 +86,12 @@ const OPTIONS: [TargetOption; 12] = [
         "rename, parent: fsync does not look whether something was renamed, or whether the directory is new; \
          version: a mount does not end the old log; summary: full segments get none",
     ),
+    option(
+        "memory",
+        Values::Words(&["checked", "unchecked"]),
+        "checked",
+        "whether a truncation that gets no memory says so; unchecked is wrong, see --faults",
+    ),
 ];
 
 const fn option(name: &'static str, values: Values, value: &'static str, about: &'static str) -> TargetOption {
@@ -99,7 +105,7 @@ fn write_default(chosen: &Chosen) -> String {
 }
 
 /// Which value of which option stands for which flaw.
-const FLAWS: [(&str, &str, Flaw); 10] = [
+const FLAWS: [(&str, &str, Flaw); 11] = [
     ("reuse", "immediate", Flaw::ReuseImmediate),
     ("versions", "off", Flaw::VersionsOff),
     ("barrier", "off", Flaw::BarrierOff),
@@ -110,6 +116,7 @@ const FLAWS: [(&str, &str, Flaw); 10] = [
     ("forgets", "parent", Flaw::ParentForgotten),
     ("forgets", "version", Flaw::StaleChain),
     ("forgets", "summary", Flaw::SummaryForgotten),
+    ("memory", "unchecked", Flaw::MemoryUnchecked),
 ];
 
 fn make(chosen: &Chosen) -> Box<dyn Checkable> {

@@ -137,4 +137,16 @@ pub const CASES: &[Case] = &[
         files: Some(2),
         ..Case::BASE
     },
+    Case {
+        name: "f2fs-memory-unchecked",
+        about: "a truncation that gets no memory reports success",
+        wrong: "model:f2fs?memory=unchecked",
+        right: "model:f2fs",
+        property: "fault",
+        ops: Set("default,-link"),
+        depth: Some(3),
+        files: Some(1),
+        faults: 1,
+        ..Case::BASE
+    },
 ];
