@@ -6,6 +6,7 @@
 //! in [`EXPERIMENTS`]; `--only` runs some of them and keeps the other sections as they are.
 
 mod cut_short;
+mod f2fs_bug;
 mod f2fs_speed;
 mod file_mapping;
 mod markdown;
@@ -44,8 +45,9 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 4] = [
+const EXPERIMENTS: [Experiment; 5] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
+    Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
     Experiment { name: "f2fs-speed", title: "F2FS: speed", section: f2fs_speed::section },
     Experiment { name: "memoisation", title: "Recoveries remembered", section: memoisation::section },
