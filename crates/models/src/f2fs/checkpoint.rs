@@ -228,7 +228,7 @@ impl F2fs {
         };
         for (nid, node) in (0..).map(codec::Nid).zip(&memory.nodes).filter(|(_, node)| node.role != Role::Free) {
             note(memory.nat[nid.index()], Summary { nid, at: Summary::NODE });
-            (0..).zip(node.index).for_each(|(at, addr)| note(addr, Summary { nid, at }));
+            (0..).zip(&node.index[..node.room()]).for_each(|(at, addr)| note(*addr, Summary { nid, at }));
         }
         summaries
     }

@@ -181,6 +181,9 @@ impl Walk<'_> {
                 self.find(DEAD_NID, format!("the NAT holds node {}, which nothing uses", nid.0));
             }
         }
+        if self.blocks == self.memory.sit {
+            return;
+        }
         for segment in 0..self.f2fs.layout.segments {
             let number = usize::from(segment);
             let (used, valid) = (self.blocks[number], self.memory.sit[number]);

@@ -1,6 +1,7 @@
 //! Following paths. There are no symlinks and no permissions here, so what can go wrong is short.
 
 use disk::Disk;
+use smallvec::SmallVec;
 use vfs::{Errno, Path};
 
 use super::{Ino, Kind, Name, Nodes};
@@ -10,16 +11,16 @@ pub(super) struct Place<'a> {
     pub at: Name<'a>,
     pub found: Option<Ino>,
     /// The directories on the way, from the root to the one that holds the name.
-    pub dirs: Vec<Ino>,
+    pub dirs: SmallVec<[Ino; 4]>,
 }
 
 /// The components of a path. Dots and slashes at the end would need rules that no model has.
-fn components(path: &Path, longest: usize) -> Result<Vec<&str>, Errno> {
+fn components(path: &Path, longest: usize) -> Result<SmallVec<[&str; 4]>, Errno> {
     let text = path.as_str();
     if text.len() > 1 && text.ends_with('/') {
         return Err(Errno::EOPNOTSUPP);
     }
-    let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
+    let names: SmallVec<[&str; 4]> = text.split('/').filter(|name| !name.is_empty()).collect();
     if names.iter().any(|name| matches!(*name, "." | "..")) {
         return Err(Errno::EOPNOTSUPP);
     }
@@ -57,7 +58,7 @@ pub(super) fn place<'a, N: Nodes>(
 ) -> Result<Option<Place<'a>>, Errno> {
     let names = components(path, nodes.name_bytes_max())?;
     let Some((name, above)) = names.split_last() else { return Ok(None) };
-    let mut dirs = vec![nodes.root()];
+    let mut dirs = SmallVec::from_slice(&[nodes.root()]);
     let mut dir = nodes.root();
     for component in above {
         dir = lookup(nodes, memory, disk, dir, component)?.ok_or(Errno::ENOENT)?;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use disk::Disk;
+use smallvec::SmallVec;
 use vfs::{Errno, Node, NodeId, NodeKind, Tree};
 
 use super::{Ino, Kind, Nodes};
@@ -15,9 +16,12 @@ pub(super) const FILE_MODE: u32 = 0o644;
 /// The permission bits of every directory.
 pub(super) const DIR_MODE: u32 = 0o755;
 
+/// Nodes that are still to be looked at.
+type Waiting = SmallVec<[Ino; 8]>;
+
 pub(super) fn tree<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk) -> Result<Tree, Errno> {
     let mut found = BTreeMap::new();
-    let mut waiting = vec![nodes.root()];
+    let mut waiting = Waiting::from_slice(&[nodes.root()]);
     while let Some(ino) = waiting.pop() {
         if let Entry::Vacant(place) = found.entry(NodeId(ino.0)) {
             place.insert(Arc::new(node(nodes, memory, disk, ino, &mut waiting)?));
@@ -27,7 +31,7 @@ pub(super) fn tree<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk) -> Resu
     Ok(Tree { root: NodeId(nodes.root().0), nodes: Arc::new(found) })
 }
 
-fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting: &mut Vec<Ino>) -> Result<Node, Errno> {
+fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting: &mut Waiting) -> Result<Node, Errno> {
     let stat = nodes.stat(memory, disk, ino)?;
     let (kind, mode, nlink) = match stat.kind {
         Kind::File => (NodeKind::File(nodes.read(memory, disk, ino)?.into()), FILE_MODE, stat.links),
@@ -47,8 +51,8 @@ fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting:
 fn count_subdirectories(nodes: &mut BTreeMap<NodeId, Arc<Node>>) {
     let is_dir = |id: &&NodeId| nodes.get(id).is_some_and(|node| node.is_dir());
     let subdirectories = |node: &Node| node.entries().map_or(0, |names| names.values().filter(is_dir).count());
-    let counted: Vec<(NodeId, usize)> = nodes.iter().map(|(id, node)| (*id, subdirectories(node))).collect();
-    for (id, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
+    let counted = nodes.iter().map(|(id, node)| (*id, subdirectories(node))).filter(|(_, count)| *count > 0);
+    for (id, count) in counted.collect::<SmallVec<[(NodeId, usize); 4]>>() {
         if let Some(node) = nodes.get_mut(&id) {
             Arc::make_mut(node).nlink += u32::try_from(count).unwrap_or(u32::MAX);
         }
