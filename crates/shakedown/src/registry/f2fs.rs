@@ -40,7 +40,7 @@ const OPTIONS: [TargetOption; 13] = [
         name: "write",
         values: Values::Number(1..=Variant::WRITE_BLOCKS_MAX as u32),
         fallback: Fallback::Depends { says: "one more than a segment has", of: write_default },
-        about: "blocks of 32 bytes in a write",
+        about: "blocks of 32 bytes in a write; a search with --crash torn ends sooner with few",
     },
     option(
         "fsync",
