@@ -10,13 +10,13 @@ use vfs::Errno;
 use super::{
     Cow,
     item::{Inode, Item, Items, Key, Pointer},
-    layout::{BLOCK_BYTES, BLOCKS_FIRST, SUPER_BYTES, Superblock, checksum, geometry, io},
+    layout::{BLOCK_BYTES, BLOCKS_FIRST, SUPER_BYTES, Superblock, checksum, geometry},
     memory::Memory,
     space::{self, Blocks},
     tree::Tree,
     variant::{Commit, Flaw},
 };
-use crate::nodes::Kind;
+use crate::nodes::{Kind, io};
 
 impl Cow {
     pub(super) fn fresh(&self) -> Image {
@@ -41,9 +41,9 @@ impl Cow {
         let generation = memory.next_generation();
         let files = memory.files.next(memory.items.clone(), generation, &mut |before| match before {
             Some(block) if self.variant.is(Flaw::Overwrite) => Ok(block),
-            _ => self.allocate(&mut memory.used),
+            _ => self.allocate(&mut memory.used, disk),
         })?;
-        let extents = self.next_extents(memory, &files, generation)?;
+        let extents = self.next_extents(memory, disk, &files, generation)?;
         files.write(disk, generation)?;
         extents.write(disk, generation)?;
         if self.variant.commit == Commit::Barrier && !self.variant.is(Flaw::NoBarrier) {
@@ -81,12 +81,7 @@ impl Cow {
     fn flush_with_superblock(memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
         let (place, bytes) = Self::next_superblock(memory);
         disk.write(place, &bytes).map_err(io)?;
-        if disk.flush().is_err() {
-            // The op fails and the same blocks will be written again: this superblock must not lead to them.
-            disk.write_fua(place, &[0; BLOCK_BYTES]).map_err(io)?;
-            return Err(Errno::EIO);
-        }
-        Ok(())
+        disk.flush().map_err(io)
     }
 
     fn next_superblock(memory: &mut Memory) -> (Block, [u8; SUPER_BYTES]) {
@@ -109,7 +104,7 @@ impl Cow {
         which: impl Fn(&Key) -> bool,
     ) -> Result<(), Errno> {
         for (key, page) in memory.pages.clone().iter().filter(|(key, _)| which(key)) {
-            let block = self.allocate(&mut memory.used)?;
+            let block = self.allocate(&mut memory.used, disk)?;
             disk.write(block, &**page).map_err(io)?;
             memory.items.put(*key, Pointer { block, check: checksum(&**page, block) }.encode());
         }
@@ -119,10 +114,10 @@ impl Cow {
 
     /// The extent tree is written as a whole: it lists its own nodes too, so that which of them change could not be
     /// known before it is done.
-    fn next_extents(&self, memory: &mut Memory, files: &Tree, generation: u32) -> Result<Tree, Errno> {
+    fn next_extents(&self, memory: &mut Memory, disk: &Disk, files: &Tree, generation: u32) -> Result<Tree, Errno> {
         let mut own = Vec::new();
         for _ in 0..Self::extent_nodes(self.variant.blocks, generation)? {
-            own.push(self.allocate(&mut memory.used)?);
+            own.push(self.allocate(&mut memory.used, disk)?);
         }
         let nodes: Blocks = files.blocks().chain(own.iter().copied()).chain((0..BLOCKS_FIRST).map(Block)).collect();
         let items = space::items(nodes, memory.data_blocks().collect(), self.variant.blocks);
@@ -150,7 +145,9 @@ impl Cow {
         Ok(())
     }
 
-    pub(super) fn allocate(&self, used: &mut Blocks) -> Result<Block, Errno> {
+    /// A free block, and a buffer for what goes there.
+    pub(super) fn allocate(&self, used: &mut Blocks, disk: &Disk) -> Result<Block, Errno> {
+        disk.allocate().map_err(io)?;
         let block = used.first_free(self.variant.blocks).ok_or(Errno::ENOSPC)?;
         used.insert(block);
         Ok(block)

@@ -76,7 +76,7 @@ impl Cow {
             let start = range.start.saturating_sub(index * BLOCK_BYTES);
             let end = (range.end - index * BLOCK_BYTES).min(BLOCK_BYTES);
             page[start..end].fill(fill);
-            memory.set_page(key, page);
+            memory.set_page(disk, key, page)?;
         }
         Ok(())
     }

@@ -5,13 +5,13 @@
 //! is seeded with the place, so that a block in the wrong place is no valid node. Because a superblock has two sectors,
 //! a power cut can leave half of one; its checksum says so.
 
-use disk::{Block, BlockSize, Disk, Geometry, IoError};
+use disk::{Block, BlockSize, Disk, Geometry};
 use smallvec::SmallVec;
 use vfs::Errno;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::item::{ITEM_BYTES, Inode, Item, ItemKind, NAME_BYTES_MAX, Pointer};
-use crate::nodes::Kind;
+use crate::nodes::{Kind, io};
 
 /// The bytes of a block: of a sector of the disk, of a tree node, and of an extent of data.
 pub const BLOCK_BYTES: usize = 64;
@@ -35,11 +35,6 @@ pub(super) type Page = [u8; BLOCK_BYTES];
 pub(super) fn geometry(blocks: u32) -> Geometry {
     let block_size = BlockSize::new(64).unwrap_or(BlockSize::SECTOR);
     Geometry { block_size, blocks }
-}
-
-/// Whatever a disk refuses is an error of input and output.
-pub(super) fn io(_: IoError) -> Errno {
-    Errno::EIO
 }
 
 /// The checksum of what lies in a block.
@@ -147,9 +142,10 @@ impl Node {
 
     /// Reads the node that a pointer leads to.
     pub fn read(disk: &Disk, pointer: Pointer, generation_verified: bool) -> Result<Self, Errno> {
-        let node = Self::decode(disk.try_block(pointer.block).map_err(io)?, pointer.block).ok_or(Errno::EIO)?;
+        disk.allocate().map_err(io)?;
+        let node = Self::decode(disk.try_block(pointer.block).map_err(io)?, pointer.block).ok_or(Errno::EUCLEAN)?;
         if generation_verified && node.generation != pointer.check {
-            return Err(Errno::EIO);
+            return Err(Errno::EUCLEAN);
         }
         Ok(node)
     }

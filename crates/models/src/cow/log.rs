@@ -13,12 +13,11 @@ use super::{
     Cow,
     commit::count_nodes,
     item::{Item, ItemKind, Items, Key},
-    layout::io,
     memory::{Memory, Removal, RemovedBy},
     tree::Tree,
     variant::Flaw,
 };
-use crate::nodes::{Ino, Kind};
+use crate::nodes::{Ino, Kind, io};
 
 impl Cow {
     /// Makes one file durable through the log if that is possible, else everything.
@@ -51,7 +50,7 @@ impl Cow {
         }
         self.write_pages(memory, disk, |key| key.ino() == ino)?;
         memory.log = self.next_log(memory, ino, &above);
-        let allocate = &mut |_| self.allocate(&mut memory.used);
+        let allocate = &mut |_| self.allocate(&mut memory.used, disk);
         let tree = Tree::default().next(memory.log.clone(), generation, allocate)?;
         tree.write(disk, generation)?;
         disk.flush().map_err(io)?;

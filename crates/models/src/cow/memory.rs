@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 use vfs::Errno;
 
 use super::{
-    item::{ItemKind, Items, Key, Pointer},
-    layout::{BLOCK_BYTES, Page, checksum, io},
+    item::{ItemKind, Items, Key, Pointer, Value},
+    layout::{BLOCK_BYTES, Page, checksum},
     space::Blocks,
     tree::Tree,
 };
-use crate::nodes::Ino;
+use crate::nodes::{Ino, io};
 
 /// A mounted file system.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,9 @@ pub struct Memory {
     pub(super) files: Tree,
     pub(super) extents: Tree,
     pub(super) log_root: Option<Pointer>,
+    /// How many generations after it were tried and failed. They may be on the disk all the same, so none is used again:
+    /// the next one takes their blocks, and what is left of them must not pass for it.
+    pub(super) failed: u32,
     /// What the log says.
     pub(super) log: Items,
     /// The files as they are now. An extent that leads nowhere has its data in `pages`.
@@ -62,7 +65,7 @@ impl Memory {
 
     /// The generation that the next commit makes.
     pub(super) fn next_generation(&self) -> u32 {
-        self.generation.wrapping_add(1)
+        self.generation.wrapping_add(self.failed).wrapping_add(1)
     }
 
     pub(super) fn note_removal(&mut self, removal: Removal) {
@@ -92,12 +95,21 @@ impl Memory {
         }
     }
 
-    /// Changes a block of a file in memory. What it had on disk is left alone.
-    pub(super) fn set_page(&mut self, key: Key, page: Page) {
+    /// Adds an item, which takes memory.
+    pub(super) fn add(&mut self, disk: &Disk, key: Key, value: Value) -> Result<(), Errno> {
+        disk.allocate().map_err(io)?;
+        self.items.put(key, value);
+        Ok(())
+    }
+
+    /// Changes a block of a file in memory, which takes a page of it. What the block had on disk is left alone.
+    pub(super) fn set_page(&mut self, disk: &Disk, key: Key, page: Page) -> Result<(), Errno> {
+        disk.allocate().map_err(io)?;
         self.forget_pages(|of| *of == key);
         self.pages.push((key, Arc::new(page)));
         self.pages.sort_by_key(|(key, _)| *key);
         self.items.put(key, Pointer::NOWHERE.encode());
+        Ok(())
     }
 
     pub(super) fn forget_pages(&mut self, forget: impl Fn(&Key) -> bool) {
@@ -113,6 +125,7 @@ impl Memory {
     /// Appends what the disk does not say.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.used.0.to_le_bytes());
+        bytes.extend_from_slice(&self.failed.to_le_bytes());
         bytes.push(u8::try_from(self.removals.len()).unwrap_or(u8::MAX));
         for Removal { entry, ino, how } in &self.removals {
             bytes.extend_from_slice(&[entry.object, u8::try_from(ino.0).unwrap_or(0), *how as u8]);
@@ -128,7 +141,8 @@ impl Memory {
 
 /// Reads a block of data that must have the checksum that its extent item says.
 pub(super) fn read_data(disk: &Disk, extent: Pointer, verified: bool) -> Result<Page, Errno> {
+    disk.allocate().map_err(io)?;
     let content: Page = disk.try_block(extent.block).map_err(io)?.try_into().map_err(|_| Errno::EIO)?;
     let right = !verified || checksum(&content, extent.block) == extent.check;
-    if right { Ok(content) } else { Err(Errno::EIO) }
+    if right { Ok(content) } else { Err(Errno::EUCLEAN) }
 }

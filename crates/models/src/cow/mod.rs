@@ -105,8 +105,8 @@ impl Nodes for Cow {
         self.read_file(memory, disk, ino)
     }
 
-    fn make(&self, memory: &mut Memory, _: &mut Disk, at: Name<'_>, kind: Kind) -> Result<(), Errno> {
-        Self::make_node(memory, at, kind)?;
+    fn make(&self, memory: &mut Memory, disk: &mut Disk, at: Name<'_>, kind: Kind) -> Result<(), Errno> {
+        Self::make_node(memory, disk, at, kind)?;
         self.ensure_room(memory)
     }
 
@@ -115,13 +115,13 @@ impl Nodes for Cow {
         self.ensure_room(memory)
     }
 
-    fn rename(&self, memory: &mut Memory, _: &mut Disk, rename: Renaming<'_>) -> Result<(), Errno> {
-        Self::move_name(memory, rename)?;
+    fn rename(&self, memory: &mut Memory, disk: &mut Disk, rename: Renaming<'_>) -> Result<(), Errno> {
+        Self::move_name(memory, disk, rename)?;
         self.ensure_room(memory)
     }
 
-    fn link(&self, memory: &mut Memory, _: &mut Disk, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
-        Self::add_link(memory, ino, to)?;
+    fn link(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
+        Self::add_link(memory, disk, ino, to)?;
         self.ensure_room(memory)
     }
 
@@ -141,6 +141,13 @@ impl Nodes for Cow {
 
     fn sync(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
         self.commit(memory, disk)
+    }
+
+    fn undo(&self, memory: &mut Memory, before: Memory, errno: Errno) {
+        if errno != Errno::ENOMEM || !self.variant.is(Flaw::AbortKeepsChanges) {
+            let failed = memory.generation.wrapping_sub(before.generation).max(before.failed);
+            *memory = Memory { failed, ..before };
+        }
     }
 
     fn invariants(&self, memory: &Memory, _: &Disk) -> Vec<Finding> {

@@ -18,9 +18,10 @@ impl Cow {
     /// Finds the last committed generation, and replays the log that belongs to it.
     pub(super) fn open(&self, disk: &mut Disk) -> Result<Memory, Errno> {
         let superblocks = Superblock::read_all(disk, !self.variant.is(Flaw::SuperUnchecked))?;
-        let (newest, older) = superblocks.split_first().ok_or(Errno::EIO)?;
+        let (newest, older) = superblocks.split_first().ok_or(Errno::EUCLEAN)?;
+        // What could not be read may be there all the same: only what was read and is wrong was never written.
         let mut memory = match (self.load(disk, newest), older.first(), self.variant.commit) {
-            (Err(_), Some(older), Commit::Verify) => self.load(disk, older)?,
+            (Err(Errno::EUCLEAN), Some(older), Commit::Verify) => self.load(disk, older)?,
             (loaded, ..) => loaded?,
         };
         if self.variant.commit == Commit::Verify && !self.variant.is(Flaw::GenerationReused) {
@@ -42,7 +43,7 @@ impl Cow {
         let items = files.items();
         self.check_items(&items)?;
         if items.inode(Self::ROOT).is_none_or(|root| root.kind != Kind::Dir) {
-            return Err(Errno::EIO);
+            return Err(Errno::EUCLEAN);
         }
         if self.variant.commit == Commit::Verify {
             for extent in items.all(ItemKind::Extent) {
@@ -73,7 +74,7 @@ impl Cow {
             }
             ItemKind::NodeBlocks | ItemKind::DataBlocks => false,
         };
-        if items.as_slice().iter().all(makes_sense) { Ok(()) } else { Err(Errno::EIO) }
+        if items.as_slice().iter().all(makes_sense) { Ok(()) } else { Err(Errno::EUCLEAN) }
     }
 
     pub(super) fn data_verified(&self) -> bool {

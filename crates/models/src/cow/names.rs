@@ -1,5 +1,6 @@
 //! Ops on names: they change items in memory and nothing on the disk.
 
+use disk::Disk;
 use vfs::Errno;
 
 use super::{
@@ -10,19 +11,17 @@ use super::{
 use crate::nodes::{Ino, Kind, Name, Renaming};
 
 impl Cow {
-    pub(super) fn make_node(memory: &mut Memory, at: Name<'_>, kind: Kind) -> Result<(), Errno> {
+    pub(super) fn make_node(memory: &mut Memory, disk: &Disk, at: Name<'_>, kind: Kind) -> Result<(), Errno> {
         let ino = memory.free_ino()?;
-        memory.items.put(Key::inode(ino), Inode { kind, links: 1, size: 0 }.encode());
-        memory.items.put(Key::entry(at.dir, at.name), leads_to(ino));
-        Ok(())
+        memory.add(disk, Key::inode(ino), Inode { kind, links: 1, size: 0 }.encode())?;
+        memory.add(disk, Key::entry(at.dir, at.name), leads_to(ino))
     }
 
-    pub(super) fn add_link(memory: &mut Memory, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
+    pub(super) fn add_link(memory: &mut Memory, disk: &Disk, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
         let inode = memory.items.inode(ino).ok_or(Errno::EIO)?;
         let links = inode.links.checked_add(1).ok_or(Errno::EMLINK)?;
         memory.items.put(Key::inode(ino), Inode { links, ..inode }.encode());
-        memory.items.put(Key::entry(to.dir, to.name), leads_to(ino));
-        Ok(())
+        memory.add(disk, Key::entry(to.dir, to.name), leads_to(ino))
     }
 
     /// Takes a name away, and with the last one the node.
@@ -42,6 +41,7 @@ impl Cow {
 
     pub(super) fn move_name(
         memory: &mut Memory,
+        disk: &Disk,
         Renaming { from, to, ino, replaced, .. }: Renaming<'_>,
     ) -> Result<(), Errno> {
         if let Some(replaced) = replaced {
@@ -50,7 +50,6 @@ impl Cow {
         let entry = Key::entry(from.dir, from.name);
         memory.note_removal(Removal { entry, ino, how: RemovedBy::Rename });
         memory.items.remove(entry);
-        memory.items.put(Key::entry(to.dir, to.name), leads_to(ino));
-        Ok(())
+        memory.add(disk, Key::entry(to.dir, to.name), leads_to(ino))
     }
 }

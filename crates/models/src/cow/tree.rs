@@ -11,8 +11,9 @@ use vfs::Errno;
 
 use super::{
     item::{Item, Items, Pointer},
-    layout::{FANOUT, Node, io},
+    layout::{FANOUT, Node},
 };
+use crate::nodes::io;
 
 /// A tree as it is on disk.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ impl Tree {
         let mut above: Option<(u8, Items)> = None;
         loop {
             if pointers.len() > disk.geometry().blocks as usize {
-                return Err(Errno::EIO);
+                return Err(Errno::EUCLEAN);
             }
             let (mut entries, mut nodes, mut level) = (Vec::new(), Vec::new(), None);
             for (index, pointer) in pointers.iter().enumerate() {
@@ -55,14 +56,14 @@ impl Tree {
                     node.level + 1 == *level && keys.as_slice()[index].key == node.entries[0].key
                 });
                 if !first_fits {
-                    return Err(Errno::EIO);
+                    return Err(Errno::EUCLEAN);
                 }
                 level = Some(node.level);
                 nodes.push(Place { pointer: *pointer, count: node.entries.len() });
                 entries.extend(node.entries);
             }
             if !entries.is_sorted_by(|one: &Item, two| one.key < two.key) {
-                return Err(Errno::EIO);
+                return Err(Errno::EUCLEAN);
             }
             pointers = entries.iter().map(|entry| Pointer::decode(entry.value)).collect();
             let entries = Items::from(entries);

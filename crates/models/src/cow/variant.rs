@@ -48,11 +48,14 @@ pub enum Flaw {
     LogForgetsTakenName,
     /// fsync of a directory does nothing if the log already has it as the parent of a file (bug 6).
     LogSkipsLoggedDir,
+    /// An op that runs out of memory on its way leaves what it did so far in memory: an abort that does not reverse
+    /// everything, as in JFS (found by `FiSC`), where the next commit then wrote it to the disk.
+    AbortKeepsChanges,
 }
 
 impl Flaw {
     /// Every flaw with its name on the command line.
-    pub const ALL: [(&'static str, Self); 15] = [
+    pub const ALL: [(&'static str, Self); 16] = [
         ("no-barrier", Self::NoBarrier),
         ("super-not-flushed", Self::SuperNotFlushed),
         ("overwrite", Self::Overwrite),
@@ -68,6 +71,7 @@ impl Flaw {
         ("log-forgets-renamed-parent", Self::LogForgetsRenamedParent),
         ("log-forgets-taken-name", Self::LogForgetsTakenName),
         ("log-skips-logged-dir", Self::LogSkipsLoggedDir),
+        ("abort-keeps-changes", Self::AbortKeepsChanges),
     ];
 
     /// Whether it is a flaw of the log, and of no matter without one.

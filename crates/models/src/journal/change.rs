@@ -5,7 +5,7 @@ use disk::{Block, Disk};
 use vfs::{Data, Errno};
 
 use super::{
-    DataMode, Flaw, Variant,
+    DataMode, Flaw, Variant, io,
     layout::{
         BLOCK_BITMAP, BLOCK_BYTES, Content, FILE_BYTES_MAX, INODE_BITMAP, INODES, Inode, NONE, ZEROS, get_bit,
         inode_bit, pointer, set_bit,
@@ -24,13 +24,21 @@ pub(super) struct Change<'a> {
 
 impl Change<'_> {
     pub fn volume(&self) -> Volume<'_> {
-        Volume { layout: self.variant.layout, memory: self.memory, disk: self.disk }
+        Volume { variant: self.variant, memory: self.memory, disk: self.disk }
     }
 
     /// Changes a block of metadata.
     pub fn alter(&mut self, block: Block, alter: impl FnOnce(&mut Content)) -> Result<(), Errno> {
         let mut content = self.volume().block(block)?;
         alter(&mut content);
+        self.put(block, content)
+    }
+
+    /// Changes a block through the journal. One that is new to the running transaction takes memory.
+    pub fn put(&mut self, block: Block, content: Content) -> Result<(), Errno> {
+        if self.memory.running.get(block).is_none() {
+            self.disk.allocate().map_err(io)?;
+        }
         self.memory.put(block, content);
         Ok(())
     }
@@ -92,7 +100,7 @@ impl Change<'_> {
         };
         if inode.indirect == NONE {
             inode.indirect = self.allocate()?;
-            self.memory.put(inode.indirect, ZEROS);
+            self.put(inode.indirect, ZEROS)?;
         }
         let block = self.allocate()?;
         self.alter(inode.indirect, |list| list[listed] = pointer(block))?;
@@ -134,7 +142,7 @@ impl Change<'_> {
             let mut content = if fresh { ZEROS } else { self.volume().block(block)? };
             let first = index * BLOCK_BYTES;
             content[start.max(first) - first..end.min(first + BLOCK_BYTES) - first].fill(data.fill);
-            self.put_data(ino, block, content, if fresh { AtCommit::Clear } else { AtCommit::Keep });
+            self.put_data(ino, block, content, if fresh { AtCommit::Clear } else { AtCommit::Keep })?;
         }
         self.store_inode(ino, Some(inode))
     }
@@ -161,17 +169,20 @@ impl Change<'_> {
         let Some(block) = self.volume().mapped(inode, inode.blocks() - 1)? else { return Ok(()) };
         let mut content = self.volume().block(block)?;
         content[used..].fill(0);
-        self.put_data(ino, block, content, AtCommit::Write);
-        Ok(())
+        self.put_data(ino, block, content, AtCommit::Write)
     }
 
-    fn put_data(&mut self, ino: Ino, block: Block, content: Content, at_commit: AtCommit) {
+    fn put_data(&mut self, ino: Ino, block: Block, content: Content, at_commit: AtCommit) -> Result<(), Errno> {
         if self.variant.data == DataMode::Journal {
-            self.memory.put(block, content);
-        } else {
-            let earlier = self.memory.dirty.get(block).map_or(AtCommit::Keep, |page| page.at_commit);
-            self.memory.dirty.insert(block, Page { content, ino, at_commit: at_commit.max(earlier) });
+            return self.put(block, content);
         }
+        let earlier = self.memory.dirty.get(block).map(|page| page.at_commit);
+        if earlier.is_none() {
+            self.disk.allocate().map_err(io)?;
+        }
+        let at_commit = earlier.map_or(at_commit, |earlier| earlier.max(at_commit));
+        self.memory.dirty.insert(block, Page { content, ino, at_commit });
+        Ok(())
     }
 
     fn is(&self, flaw: Flaw) -> bool {

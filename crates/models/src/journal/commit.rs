@@ -102,7 +102,10 @@ impl Journal {
             disk.flush()?;
         } else {
             let ((commit_block, commit), copies) = placed.split_last().expect("there is a commit record");
-            copies.iter().try_for_each(|(block, content)| disk.write(*block, content))?;
+            for (block, content) in copies {
+                disk.allocate()?;
+                disk.write(*block, content)?;
+            }
             if self.is(Flaw::NoBarrier) {
                 disk.write(*commit_block, commit)?;
                 disk.flush()?;

@@ -42,11 +42,14 @@ pub enum Flaw {
     FirstAndLastSequence,
     /// An unmount, or a check, marks the superblock clean before it has done its work: JFS and ext3, found by `FiSC`.
     CleanTooEarly,
+    /// A directory block that there is no memory for is passed over when a name is looked up, and the name taken for
+    /// absent: ext2, found by `FiSC`. It shows only when allocations fail.
+    LookupSkipsBlock,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoBarrier,
         Self::DataAfterCommit,
         Self::StaleData,
@@ -62,6 +65,7 @@ impl Flaw {
         Self::ReplayClearsFirst,
         Self::FirstAndLastSequence,
         Self::CleanTooEarly,
+        Self::LookupSkipsBlock,
     ];
 
     /// Its name in options.
@@ -82,6 +86,7 @@ impl Flaw {
             Self::ReplayClearsFirst => "replay-clears-first",
             Self::FirstAndLastSequence => "first-and-last-sequence",
             Self::CleanTooEarly => "clean-too-early",
+            Self::LookupSkipsBlock => "lookup-skips-block",
         }
     }
 }

@@ -74,7 +74,7 @@ impl Check<'_> {
         for ino in (1..=INODES).map(Ino) {
             self.inode(ino, &inodes, &blocks)?;
         }
-        for (index, _) in self.volume.layout.data_blocks().enumerate() {
+        for (index, _) in self.volume.variant.layout.data_blocks().enumerate() {
             if get_bit(&blocks, index) && self.owners[index].is_none() {
                 self.find(LEAKED_BLOCK, format!("data block {index} is allocated but belongs to no inode"));
             }
@@ -177,7 +177,7 @@ impl Check<'_> {
     }
 
     fn blocks(&mut self, ino: Ino, inode: Inode, bitmap: &Content) -> Result<(), Errno> {
-        let layout = self.volume.layout;
+        let layout = self.volume.variant.layout;
         for block in pointers(self.volume, inode)? {
             let Some(index) = layout.data_index(block) else {
                 self.find(BAD_POINTER, format!("inode {} points to block {}, which is no data block", ino.0, block.0));
@@ -201,7 +201,7 @@ impl Check<'_> {
 /// Every pointer of an inode that leads somewhere, right or wrong.
 pub(super) fn pointers(volume: &Volume<'_>, inode: Inode) -> Result<Vec<Block>, Errno> {
     let mut pointers = vec![inode.direct, inode.indirect];
-    if volume.layout.data_index(inode.indirect).is_some() {
+    if volume.variant.layout.data_index(inode.indirect).is_some() {
         let list = volume.block(inode.indirect)?;
         pointers.extend(list.map(|number| Block(u32::from(number))));
     }

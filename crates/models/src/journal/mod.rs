@@ -49,7 +49,7 @@ pub use self::{
     memory::Memory,
     record::TRANSACTION_BLOCKS_MAX,
 };
-use crate::nodes::{Ino, Kind, Name, Nodes, Renaming, Stat};
+use crate::nodes::{Ino, Kind, Name, Nodes, Renaming, Stat, io};
 
 /// How file data goes to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Journal {
     }
 
     fn volume<'a>(self, memory: &'a Memory, disk: &'a Disk) -> Volume<'a> {
-        Volume { layout: self.variant.layout, memory, disk }
+        Volume { variant: self.variant, memory, disk }
     }
 
     /// Does an op as part of the running transaction. If that has no room for it, or the blocks that it needs are only
@@ -146,6 +146,8 @@ impl Journal {
         disk: &mut Disk,
         op: impl Fn(&mut Change<'_>) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
+        // The handle, and the transaction if none is running.
+        disk.allocate().map_err(io)?;
         let attempt = |memory: &Memory, disk: &Disk| {
             let mut next = memory.clone();
             op(&mut Change { variant: self.variant, memory: &mut next, disk })?;
@@ -181,11 +183,6 @@ impl Journal {
         disk.write(SUPER, &Super { clean }.encode(self.variant.layout))?;
         disk.flush()
     }
-}
-
-/// What a user sees of a disk that refused a request.
-fn io(_: IoError) -> Errno {
-    Errno::EIO
 }
 
 fn same_content(earlier: Option<&memory::Page>, page: &memory::Page) -> bool {

@@ -74,7 +74,7 @@ impl Change<'_> {
             return Err(Errno::ENOSPC);
         }
         let (block, _) = self.map(&mut inode, index)?;
-        self.memory.put(block, ZEROS);
+        self.put(block, ZEROS)?;
         inode.size += BLOCK_SIZE;
         self.store_inode(dir, Some(inode))?;
         Ok(block)

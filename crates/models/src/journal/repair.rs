@@ -64,9 +64,8 @@ impl Repair<'_> {
             let indices = pointers.into_iter().filter_map(|block| self.change.variant.layout.data_index(block));
             indices.for_each(|index| set_bit(&mut blocks, index, true));
         }
-        self.change.memory.put(BLOCK_BITMAP, blocks);
-        self.change.memory.put(INODE_BITMAP, inodes);
-        Ok(())
+        self.change.put(BLOCK_BITMAP, blocks)?;
+        self.change.put(INODE_BITMAP, inodes)
     }
 
     /// The inode without what cannot be; `None` if nothing is left of it.
@@ -85,7 +84,7 @@ impl Repair<'_> {
             for pointer in &mut list {
                 *pointer = super::layout::pointer(self.claim(Block(u32::from(*pointer))));
             }
-            self.change.memory.put(indirect, list);
+            self.change.put(indirect, list)?;
         }
         let mut inode = Inode { direct, indirect, ..inode };
         inode.size = inode.size.min(u16::try_from(FILE_BYTES_MAX).unwrap_or(u16::MAX));

@@ -11,7 +11,7 @@ mod ops;
 mod target;
 
 use check::{Finding, Promise};
-use disk::{Block, Disk, Image};
+use disk::{Block, Disk, Image, IoError};
 use vfs::{Data, Errno, generate::ObjectBounds};
 
 pub use self::target::NodeTarget;
@@ -53,7 +53,8 @@ pub struct Name<'a> {
 ///
 /// Whoever calls has followed the paths and checked what can be checked without knowing the disk: a name that is made
 /// does not exist, one that is removed does, a directory that is removed is empty, a rename makes no cycle. What an op
-/// did to memory is undone by the caller if it fails; what it wrote to the disk is not.
+/// did to memory is undone by the caller if it fails; what it wrote to the disk is not. Where a real one would allocate
+/// memory, a model says so to [`Disk::allocate`], which may fail.
 pub trait Nodes: Send + Sync {
     /// What it keeps in memory while mounted. Cloned at every step: indices and small arrays, or shared.
     type Memory: Clone + Send + Sync;
@@ -70,12 +71,13 @@ pub trait Nodes: Send + Sync {
     /// It cannot be mounted.
     fn mount(&self, disk: &mut Disk) -> Result<Self::Memory, Errno>;
 
-    /// Leaves everything durable and ends.
+    /// Leaves everything durable and ends. One that fails has changed nothing in memory: use goes on.
     ///
     /// # Errors
     /// Something could not be written.
     fn unmount(&self, memory: &mut Self::Memory, disk: &mut Disk) -> Result<(), Errno> {
-        self.sync(memory, disk)
+        let before = memory.clone();
+        self.sync(memory, disk).inspect_err(|errno| self.undo(memory, before, *errno))
     }
 
     /// What a node is.
@@ -154,6 +156,12 @@ pub trait Nodes: Send + Sync {
     /// Something could not be written.
     fn sync(&self, memory: &mut Self::Memory, disk: &mut Disk) -> Result<(), Errno>;
 
+    /// Puts memory back to what it was before an op that failed.
+    fn undo(&self, memory: &mut Self::Memory, before: Self::Memory, errno: Errno) {
+        let _ = errno;
+        *memory = before;
+    }
+
     /// Checks and repairs offline; see [`check::Target::fsck`].
     ///
     /// # Errors
@@ -186,6 +194,11 @@ pub trait Nodes: Send + Sync {
         let _ = (block, content);
         None
     }
+}
+
+/// What a user sees of a disk that refused a request, or of memory that ran out.
+pub(crate) fn io(error: IoError) -> Errno {
+    if matches!(error, IoError::Memory) { Errno::ENOMEM } else { Errno::EIO }
 }
 
 /// A rename whose paths were followed.

@@ -53,8 +53,8 @@ impl<N: Nodes> Target for NodeTarget<N> {
     fn step(&self, memory: &mut N::Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let before = memory.clone();
         let outcome = Volume { nodes: &self.nodes, memory, disk }.run(&task.op);
-        if outcome.is_err() {
-            *memory = before;
+        if let Err(errno) = outcome {
+            self.nodes.undo(memory, before, errno);
         }
         Some(outcome)
     }

@@ -1,13 +1,15 @@
 //! Requests that fail: the op fails and has changed nothing, what is on the disk can be mounted, and the op can be done
 //! again.
 
-use check::{Target, Task};
-use disk::{Disk, Failing, Fault, Faults, OpIndex};
+use check::{CheckOptions, Checkable, Target, Task};
+use disk::{CrashMode, Disk, Failing, Fault, Faults, OpIndex};
 use models::{
-    cow::{Commit, Cow, Memory, Variant},
+    cow::{Commit, Cow, Flaw, Memory, Variant},
     nodes::NodeTarget,
 };
 use vfs::{Errno, Op, Outcome};
+
+use crate::searching::{names, search_with, target};
 
 const OPS: [&str; 10] = [
     "mkdir(\"/d\")",
@@ -21,6 +23,9 @@ const OPS: [&str; 10] = [
     "rename(\"/d/f\", \"/g\")",
     "fsync(\"/g\")",
 ];
+
+const VARIANTS: [(bool, Commit); 4] =
+    [(false, Commit::Barrier), (true, Commit::Barrier), (false, Commit::Verify), (true, Commit::Verify)];
 
 fn step(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, op: &str) -> Outcome {
     let op: Op = op.parse().expect("it is an op");
@@ -38,7 +43,8 @@ fn survives(target: &NodeTarget<Cow>, memory: &Memory, disk: &Disk, op: &str, fa
         assert!(outcome.is_ok(), "{op}: {outcome:?} without a fault");
         return false;
     }
-    assert_eq!(outcome, Err(Errno::EIO), "{op} with {fault:?}");
+    let errno = if fault.what == Failing::Allocation { Errno::ENOMEM } else { Errno::EIO };
+    assert_eq!(outcome, Err(errno), "{op} with {fault:?}");
     let after = target.observe(&memory, &disk).expect("it can be read");
     assert!(after.same_as(&before), "{op} with {fault:?} failed and changed something");
     let mut crashed = Disk::new(disk.image().clone());
@@ -55,20 +61,45 @@ fn survives(target: &NodeTarget<Cow>, memory: &Memory, disk: &Disk, op: &str, fa
 
 #[test]
 fn an_op_that_fails_has_changed_nothing_and_can_be_done_again() {
-    for (log, commit) in
-        [(false, Commit::Barrier), (true, Commit::Barrier), (false, Commit::Verify), (true, Commit::Verify)]
-    {
+    for (log, commit) in VARIANTS {
         let target = NodeTarget::new(Cow::new(Variant::right(log, commit)));
         let mut disk = Disk::new(target.mkfs());
         let mut memory = target.mount(&mut disk).expect("it is fresh");
         let mut failed = 0;
         for op in OPS {
-            for what in [Failing::Read, Failing::Write, Failing::Flush] {
+            for what in Failing::ALL {
                 let faults = (0..).map(|after| Fault { what, after });
                 failed += faults.take_while(|fault| survives(&target, &memory, &disk, op, *fault)).count();
             }
             assert!(step(&target, &mut memory, &mut disk, op).is_ok(), "{op}");
         }
-        assert!(failed > 20, "{failed} faults");
+        assert!(failed > 50, "{failed} faults");
     }
+}
+
+/// What is violated if so many requests may fail, in a complete search.
+fn violated(variant: Variant, faults: u8, ops: &str, depth: u32) -> Vec<String> {
+    let target = target(variant, ops);
+    let contract = Checkable::promise(&target).contract;
+    let options = CheckOptions { crash: CrashMode::Subsets, contract, faults, ..CheckOptions::default() };
+    names(&search_with(options, &target, depth, 2))
+}
+
+#[test]
+fn no_fault_and_no_two_faults_do_harm() {
+    for (log, commit) in VARIANTS {
+        let right = Variant::right(log, commit);
+        for (faults, ops, depth) in
+            [(1, "default,remount", 2), (1, "create,write,sync,remount", 3), (2, "create,fsync", 4)]
+        {
+            assert_eq!(violated(right, faults, ops, depth), [""; 0], "{right:?} {faults} {ops}");
+        }
+    }
+}
+
+#[test]
+fn changes_of_an_op_that_ran_out_of_memory_stay() {
+    let wrong = Variant::wrong(Flaw::AbortKeepsChanges);
+    assert_eq!(violated(wrong, 1, "create", 1), ["fault"]);
+    assert_eq!(violated(wrong, 0, "default", 3), [""; 0], "while there is memory, nothing is wrong");
 }

@@ -24,6 +24,11 @@ pub fn search_under(
     threads: usize,
 ) -> CheckReport {
     let options = CheckOptions { crash, contract, continue_after_crash: go_on, ..CheckOptions::default() };
+    search_with(options, target, depth, threads)
+}
+
+/// Searches completely to a depth.
+pub fn search_with(options: CheckOptions, target: &dyn Checkable, depth: u32, threads: usize) -> CheckReport {
     let run = RunOptions {
         threads,
         budget: Budget { depth: Some(depth), ..Budget::default() },
@@ -31,7 +36,7 @@ pub fn search_under(
     };
     let report = target.check(options, &run, &mut |_, _| {});
     let report = report.expect("a search without a checkpoint has nothing that could fail");
-    assert!(report.complete, "{crash}: {:?}", report.limits);
+    assert!(report.complete, "{options:?}: {:?}", report.limits);
     report
 }
 

@@ -56,6 +56,9 @@ fn a_log_does_not_keep_the_order() {
     assert_eq!(names(&report), ["one-moment"]);
 }
 
+/// Flaws that only show when requests fail, and are tested there.
+const OF_FAULTS: [Flaw; 1] = [Flaw::AbortKeepsChanges];
+
 /// The ops of the workload, the crash mode, the depth, and a property that the search must find violated.
 type Row = (Flaw, &'static str, CrashMode, u32, &'static str);
 
@@ -79,7 +82,7 @@ const ROWS: [Row; 15] = [
 
 #[test]
 fn each_flaw_is_found_where_the_right_variant_is_silent() {
-    for (name, flaw) in Flaw::ALL {
+    for (name, flaw) in Flaw::ALL.into_iter().filter(|(_, flaw)| !OF_FAULTS.contains(flaw)) {
         let (_, ops, crash, depth, property) =
             ROWS.into_iter().find(|row| row.0 == flaw).unwrap_or_else(|| panic!("{name} has no row"));
         let wrong = Variant::wrong(flaw);

@@ -1,11 +1,12 @@
 //! Each flaw is found, and the right variant is silent within the same bounds.
 
+use check::CheckOptions;
 use disk::CrashMode::{self, Subsets, Torn};
 use models::journal::{Flaw, Variant};
 
 use crate::{
     scripted::Scripted,
-    searching::{Bounds, check, critical, search, target, violated},
+    searching::{Bounds, check, critical, search, search_with, target, violated},
 };
 
 /// A flaw, the bounds within which a search meets it, and what it breaks there.
@@ -116,4 +117,17 @@ fn old_data_in_a_new_file() {
         "#,
         "no-foreign-data",
     );
+}
+
+#[test]
+fn a_lookup_that_takes_no_memory_for_no_such_name() {
+    let violated_with = |faults, flaw| {
+        let bounds = Bounds { ops: "create,rename,remount", depth: 4, crash: CrashMode::Off, workers: 2 };
+        let options = CheckOptions { faults, ..CheckOptions::default() };
+        let report = search_with(Variant { flaw, ..Variant::default() }, options, bounds);
+        violated(&report).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(violated_with(1, Some(Flaw::LookupSkipsBlock)), ["fault"]);
+    assert_eq!(violated_with(0, Some(Flaw::LookupSkipsBlock)), [""; 0], "while there is memory, nothing is wrong");
+    assert_eq!(violated_with(1, None), [""; 0]);
 }

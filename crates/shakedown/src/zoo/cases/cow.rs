@@ -181,6 +181,18 @@ pub const CASES: &[Case] = &[
         ..Case::BASE
     },
     Case {
+        name: "cow-abort-keeps-changes",
+        about: "an op that runs out of memory leaves half of it done (JFS)",
+        wrong: "model:cow?flaw=abort-keeps-changes",
+        right: "model:cow",
+        property: "fault",
+        crash: Subsets,
+        ops: Set("create,link,rename,sync"),
+        depth: Some(4),
+        faults: 1,
+        ..Case::BASE
+    },
+    Case {
         name: "cow-log-reorders",
         about: "one file may be newer than another (the log allows it)",
         wrong: "model:cow?log=on",

@@ -188,6 +188,18 @@ pub const CASES: &[Case] = &[
         ..Case::BASE
     },
     Case {
+        name: "journal-lookup-skips-block",
+        about: "out of memory, a lookup says that there is no such name (ext2)",
+        wrong: "model:journal?flaw=lookup-skips-block",
+        right: "model:journal",
+        property: "fault",
+        crash: Off,
+        ops: Set("create,rename,remount"),
+        depth: Some(4),
+        faults: 1,
+        ..Case::BASE
+    },
+    Case {
         name: "journal-reuse-before-commit",
         about: "a block that was freed gets new data before the commit",
         wrong: "model:journal?flaw=reuse-before-commit",
