@@ -45,11 +45,14 @@ pub enum Flaw {
     /// A directory block that there is no memory for is passed over when a name is looked up, and the name taken for
     /// absent: ext2, found by `FiSC`. It shows only when allocations fail.
     LookupSkipsBlock,
+    /// The full check does not bring inodes home from the log, in the belief that it will rebuild them, and then clears
+    /// the names that lead to none: JFS and its inode map, found by `FiSC`. It shows only beside the fast one.
+    FsckSkipsInodes,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NoBarrier,
         Self::DataAfterCommit,
         Self::StaleData,
@@ -66,6 +69,7 @@ impl Flaw {
         Self::FirstAndLastSequence,
         Self::CleanTooEarly,
         Self::LookupSkipsBlock,
+        Self::FsckSkipsInodes,
     ];
 
     /// Its name in options.
@@ -87,6 +91,7 @@ impl Flaw {
             Self::FirstAndLastSequence => "first-and-last-sequence",
             Self::CleanTooEarly => "clean-too-early",
             Self::LookupSkipsBlock => "lookup-skips-block",
+            Self::FsckSkipsInodes => "fsck-skips-inodes",
         }
     }
 }

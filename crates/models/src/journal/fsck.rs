@@ -8,7 +8,7 @@ use explore::Property;
 use vfs::Errno;
 
 use super::{
-    Journal,
+    Flaw, FsckMode, Journal, io,
     layout::{
         BLOCK_BITMAP, BLOCK_BYTES, Content, DirEntry, ENTRIES_PER_BLOCK, FILE_BYTES_MAX, INODE_BITMAP, INODES, Inode,
         NONE, ROOT, get_bit, inode_bit, is_inode,
@@ -210,8 +210,24 @@ pub(super) fn pointers(volume: &Volume<'_>, inode: Inode) -> Result<Vec<Block>, 
 }
 
 impl Journal {
+    /// The check of an unmounted file system: a replay, which is all if it is fast, and what a full one does after it.
+    pub(super) fn check_offline(self, disk: &mut Disk, mode: FsckMode) -> Result<Vec<Finding>, Errno> {
+        let clean = self.read_super(disk)?.clean;
+        if !clean && self.is(Flaw::CleanTooEarly) {
+            self.mark(disk, true).map_err(io)?;
+        }
+        if !clean {
+            self.replay(disk, mode)?;
+        }
+        let findings = if mode == FsckMode::Full { self.check_and_repair(disk)? } else { Vec::new() };
+        if !clean && !self.is(Flaw::CleanTooEarly) {
+            self.mark(disk, true).map_err(io)?;
+        }
+        Ok(findings)
+    }
+
     /// The full check of an unmounted file system whose log is empty. What it finds it repairs.
-    pub(super) fn check_and_repair(self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+    fn check_and_repair(self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         let memory = super::Memory::new(self.journal_super(disk)?);
         let found = check(&self.volume(&memory, disk));
         if found.is_empty() {

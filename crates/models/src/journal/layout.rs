@@ -246,6 +246,11 @@ impl Inode {
         Block(INODE_TABLE.0 + (ino.0 - 1) / INODES_PER_BLOCK)
     }
 
+    /// Whether a block is one of the table.
+    pub fn is_table(block: Block) -> bool {
+        (INODE_TABLE.0..JOURNAL_SUPER.0).contains(&block.0)
+    }
+
     fn place(ino: Ino) -> std::ops::Range<usize> {
         let start = ((ino.0 - 1) % INODES_PER_BLOCK) as usize * INODE_BYTES;
         start..start + INODE_BYTES

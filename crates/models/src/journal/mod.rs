@@ -206,7 +206,7 @@ impl Nodes for Journal {
             self.mark(disk, false).map_err(io)?;
             Ok(Memory::new(start))
         } else {
-            self.replay(disk).map(Memory::new)
+            self.replay(disk, FsckMode::Off).map(Memory::new)
         }
     }
 
@@ -268,21 +268,11 @@ impl Nodes for Journal {
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
-        if self.variant.fsck == FsckMode::Off {
-            return Ok(Vec::new());
-        }
-        let clean = self.read_super(disk)?.clean;
-        if !clean && self.is(Flaw::CleanTooEarly) {
-            self.mark(disk, true).map_err(io)?;
-        }
-        if !clean {
-            self.replay(disk)?;
-        }
-        let findings = if self.variant.fsck == FsckMode::Full { self.check_and_repair(disk)? } else { Vec::new() };
-        if !clean && !self.is(Flaw::CleanTooEarly) {
-            self.mark(disk, true).map_err(io)?;
-        }
-        Ok(findings)
+        if self.variant.fsck == FsckMode::Off { Ok(Vec::new()) } else { self.check_offline(disk, self.variant.fsck) }
+    }
+
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        (self.variant.fsck != FsckMode::Full).then(|| self.check_offline(disk, FsckMode::Full))
     }
 
     fn invariants(&self, memory: &Memory, disk: &Disk) -> Vec<Finding> {

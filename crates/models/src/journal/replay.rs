@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use vfs::Errno;
 
 use super::{
-    Flaw, Journal, io,
-    layout::{Content, JOURNAL_SUPER},
+    Flaw, FsckMode, Journal, io,
+    layout::{Content, Inode, JOURNAL_SUPER},
     memory::ByBlock,
     record::{JournalSuper, Record, RecordKind, Tag, unescape},
     volume::read_block,
@@ -26,13 +26,16 @@ struct Scan {
 }
 
 impl Journal {
-    /// Replays the log and empties it.
-    pub(super) fn replay(self, disk: &mut Disk) -> Result<JournalSuper, Errno> {
+    /// Replays the log and empties it, for a mount or for a check.
+    pub(super) fn replay(self, disk: &mut Disk, by: FsckMode) -> Result<JournalSuper, Errno> {
         let scan = self.scan(disk)?;
         let mut homes: ByBlock<Content> = ByBlock::default();
         for (place, tag, sequence) in &scan.copies {
             let is_revoked = scan.revoked.get(tag.home).is_some_and(|by| by >= sequence);
             if is_revoked && !self.is(Flaw::RevokeIgnored) {
+                continue;
+            }
+            if by == FsckMode::Full && self.is(Flaw::FsckSkipsInodes) && Inode::is_table(tag.home) {
                 continue;
             }
             let mut copy = read_block(disk, *place)?;

@@ -171,6 +171,15 @@ pub trait Nodes: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Checks more thoroughly than recovery does; see [`check::Target::full_fsck`].
+    ///
+    /// # Errors
+    /// The check itself failed.
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        let _ = disk;
+        None
+    }
+
     /// Checks the metadata while mounted.
     fn invariants(&self, memory: &Self::Memory, disk: &Disk) -> Vec<Finding>;
 

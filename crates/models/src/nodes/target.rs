@@ -82,6 +82,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         self.nodes.fsck(disk)
     }
 
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        self.nodes.full_fsck(disk)
+    }
+
     fn invariants(&self, memory: &N::Memory, disk: &Disk) -> Vec<Finding> {
         self.nodes.invariants(memory, disk)
     }

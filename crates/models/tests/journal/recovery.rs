@@ -127,3 +127,13 @@ fn an_unmounted_file_system_is_mounted_without_replay() {
     let tree = target.observe(&memory, &disk).expect("it can be read");
     assert!(tree.lookup(&Path::new("/b/a").expect("a path")).is_some());
 }
+
+#[test]
+fn a_full_check_that_leaves_inodes_in_the_log_disagrees_with_a_fast_one() {
+    let bounds = Bounds { ops: "create,mkdir,sync", depth: 3, crash: CrashMode::Subsets, workers: 2 };
+    for fsck in [FsckMode::Off, FsckMode::Fast] {
+        let wrong = Variant { fsck, flaw: Some(Flaw::FsckSkipsInodes), ..Variant::default() };
+        assert_eq!(violated(&search(wrong, bounds)), ["fsck-disagrees"], "{fsck:?}");
+        assert_eq!(violated(&search(Variant { flaw: None, ..wrong }, bounds)), [""; 0], "{fsck:?}");
+    }
+}

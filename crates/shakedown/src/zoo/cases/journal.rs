@@ -188,6 +188,17 @@ pub const CASES: &[Case] = &[
         ..Case::BASE
     },
     Case {
+        name: "journal-fsck-skips-inodes",
+        about: "a full check leaves inodes in the log, and loses them (JFS)",
+        wrong: "model:journal?flaw=fsck-skips-inodes,fsck=fast",
+        right: "model:journal?fsck=fast",
+        property: "fsck-disagrees",
+        crash: Subsets,
+        ops: Set("create,mkdir,sync"),
+        depth: Some(4),
+        ..Case::BASE
+    },
+    Case {
         name: "journal-lookup-skips-block",
         about: "out of memory, a lookup says that there is no such name (ext2)",
         wrong: "model:journal?flaw=lookup-skips-block",
