@@ -71,6 +71,30 @@ impl Case {
         repaired: &[],
     };
 
+    /// A bug that shows in a search of every sequence of so many ops of these kinds. The targets are the wrong and the
+    /// right one.
+    pub const fn searched(
+        name: &'static str,
+        about: &'static str,
+        [wrong, right]: [&'static str; 2],
+        property: &'static str,
+        crash: CrashMode,
+        (kinds, depth): (&'static str, u32),
+    ) -> Self {
+        Self { name, about, wrong, right, property, crash, ops: Ops::Set(kinds), depth: Some(depth), ..Self::BASE }
+    }
+
+    /// A bug that shows when exactly these ops are done, with a power cut everywhere.
+    pub const fn scripted(
+        name: &'static str,
+        about: &'static str,
+        [wrong, right]: [&'static str; 2],
+        property: &'static str,
+        script: &'static str,
+    ) -> Self {
+        Self { name, about, wrong, right, property, crash: CrashMode::Subsets, ops: Ops::Script(script), ..Self::BASE }
+    }
+
     /// The case as `check` would be asked for it.
     ///
     /// # Errors

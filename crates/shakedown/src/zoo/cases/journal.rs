@@ -1,12 +1,9 @@
 //! The journaling model: what goes wrong with commits, checkpoints, replay and the check that replays.
 
-use disk::CrashMode::{Off, Subsets, Torn};
+use disk::CrashMode::{Off, Prefix, Subsets, Torn};
 use vfs::contract::Contract;
 
-use crate::zoo::case::{
-    Case,
-    Ops::{Script, Set},
-};
+use crate::zoo::case::Case;
 
 /// A block of a directory that is freed, given to a file, and still in the log.
 const DIR_BECOMES_DATA: &str = r#"
@@ -19,206 +16,160 @@ const DIR_BECOMES_DATA: &str = r#"
 "#;
 
 pub const CASES: &[Case] = &[
+    Case::searched(
+        "journal-no-barrier",
+        "the commit record may reach the disk before what it commits",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "free-inode-in-use",
+        Subsets,
+        ("create,sync", 6),
+    ),
+    Case::searched(
+        "journal-data-after-commit",
+        "metadata commits before its data (ext4 until 2016)",
+        ["model:journal?flaw=data-after-commit", "model:journal"],
+        "contents",
+        Subsets,
+        ("create,write,sync", 5),
+    ),
+    Case::searched(
+        "journal-bitmap-unjournaled",
+        "the block bitmap is written home without the journal (Recon)",
+        ["model:journal?flaw=bitmap-unjournaled", "model:journal"],
+        "free-block-in-use",
+        Subsets,
+        ("create,mkdir,rmdir,sync", 5),
+    ),
+    Case::searched(
+        "journal-tail-before-checkpoint",
+        "the tail moves before the checkpoint is flushed (jbd until 2011)",
+        ["model:journal?flaw=tail-before-checkpoint", "model:journal?log=11"],
+        "pinned-name",
+        Subsets,
+        ("create,sync", 8),
+    ),
+    Case::searched(
+        "journal-reuse-before-superblock",
+        "log space is used again before it is given up (jbd until 2012)",
+        ["model:journal?flaw=reuse-before-superblock", "model:journal?log=11"],
+        "recovery-fails",
+        Subsets,
+        ("create,sync", 8),
+    ),
+    Case::searched(
+        "journal-checkpoint-lost",
+        "a checkpoint forgets a block (Recon, IRON)",
+        ["model:journal?flaw=checkpoint-lost", "model:journal?log=11"],
+        "free-inode-in-use",
+        Subsets,
+        ("create,mkdir,sync", 5),
+    ),
+    Case::searched(
+        "journal-checkpoint-misdirected",
+        "a checkpoint writes a block beside its place (Recon, IRON)",
+        ["model:journal?flaw=checkpoint-misdirected", "model:journal?log=11"],
+        "usable",
+        Subsets,
+        ("create,mkdir,sync", 5),
+    ),
+    Case::searched(
+        "journal-misdirected-tree",
+        "the same, seen without a power cut",
+        ["model:journal?flaw=checkpoint-misdirected", "model:journal?log=11"],
+        "tree",
+        Off,
+        ("create,remount", 6),
+    ),
+    Case::searched(
+        "journal-misdirected-blocks",
+        "the same, when it hits an inode of another file",
+        ["model:journal?flaw=checkpoint-misdirected", "model:journal?log=11"],
+        "double-block",
+        Off,
+        ("create,write,fsync,remount", 4),
+    ),
+    Case::searched(
+        "journal-first-and-last-sequence",
+        "a transaction with its first and last block passes (JFS, FiSC)",
+        ["model:journal?flaw=first-and-last-sequence", "model:journal"],
+        "free-inode-in-use",
+        Torn,
+        ("create,sync", 6),
+    ),
+    Case::searched(
+        "journal-unescape-wrong-block",
+        "replay puts the magic number back in the wrong place (jbd)",
+        ["model:journal?flaw=unescape-wrong-block", "model:journal?data=journal"],
+        "contents",
+        Subsets,
+        ("create,write,sync", 5),
+    ),
+    Case::searched(
+        "journal-clean-too-early",
+        "an unmount says clean before its work is done (JFS, ext3)",
+        ["model:journal?flaw=clean-too-early", "model:journal"],
+        "pinned-name",
+        Subsets,
+        ("create,remount,sync", 6),
+    ),
     Case {
-        name: "journal-no-barrier",
-        about: "the commit record may reach the disk before what it commits",
-        wrong: "model:journal?flaw=no-barrier",
-        right: "model:journal",
-        property: "free-inode-in-use",
-        crash: Subsets,
-        ops: Set("create,sync"),
-        depth: Some(6),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-data-after-commit",
-        about: "metadata commits before its data (ext4 until 2016)",
-        wrong: "model:journal?flaw=data-after-commit",
-        right: "model:journal",
-        property: "contents",
-        crash: Subsets,
-        ops: Set("create,write,sync"),
-        depth: Some(5),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-bitmap-unjournaled",
-        about: "the block bitmap is written home without the journal (Recon)",
-        wrong: "model:journal?flaw=bitmap-unjournaled",
-        right: "model:journal",
-        property: "free-block-in-use",
-        crash: Subsets,
-        ops: Set("create,mkdir,rmdir,sync"),
-        depth: Some(5),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-tail-before-checkpoint",
-        about: "the tail moves before the checkpoint is flushed (jbd until 2011)",
-        wrong: "model:journal?flaw=tail-before-checkpoint",
-        right: "model:journal?log=11",
-        property: "pinned-name",
-        crash: Subsets,
-        ops: Set("create,sync"),
-        depth: Some(8),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-reuse-before-superblock",
-        about: "log space is used again before it is given up (jbd until 2012)",
-        wrong: "model:journal?flaw=reuse-before-superblock",
-        right: "model:journal?log=11",
-        property: "recovery-fails",
-        crash: Subsets,
-        ops: Set("create,sync"),
-        depth: Some(8),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-checkpoint-lost",
-        about: "a checkpoint forgets a block (Recon, IRON)",
-        wrong: "model:journal?flaw=checkpoint-lost",
-        right: "model:journal?log=11",
-        property: "free-inode-in-use",
-        crash: Subsets,
-        ops: Set("create,mkdir,sync"),
-        depth: Some(5),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-checkpoint-misdirected",
-        about: "a checkpoint writes a block beside its place (Recon, IRON)",
-        wrong: "model:journal?flaw=checkpoint-misdirected",
-        right: "model:journal?log=11",
-        property: "usable",
-        crash: Subsets,
-        ops: Set("create,mkdir,sync"),
-        depth: Some(5),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-misdirected-tree",
-        about: "the same, seen without a power cut",
-        wrong: "model:journal?flaw=checkpoint-misdirected",
-        right: "model:journal?log=11",
-        property: "tree",
-        crash: Off,
-        ops: Set("create,remount"),
-        depth: Some(6),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-misdirected-blocks",
-        about: "the same, when it hits an inode of another file",
-        wrong: "model:journal?flaw=checkpoint-misdirected",
-        right: "model:journal?log=11",
-        property: "double-block",
-        crash: Off,
-        ops: Set("create,write,fsync,remount"),
-        depth: Some(4),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-first-and-last-sequence",
-        about: "a transaction with its first and last block passes (JFS, FiSC)",
-        wrong: "model:journal?flaw=first-and-last-sequence",
-        right: "model:journal",
-        property: "free-inode-in-use",
-        crash: Torn,
-        ops: Set("create,sync"),
-        depth: Some(6),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-unescape-wrong-block",
-        about: "replay puts the magic number back in the wrong place (jbd)",
-        wrong: "model:journal?flaw=unescape-wrong-block",
-        right: "model:journal?data=journal",
-        property: "contents",
-        crash: Subsets,
-        ops: Set("create,write,sync"),
-        depth: Some(5),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-clean-too-early",
-        about: "an unmount says clean before its work is done (JFS, ext3)",
-        wrong: "model:journal?flaw=clean-too-early",
-        right: "model:journal",
-        property: "pinned-name",
-        crash: Subsets,
-        ops: Set("create,remount,sync"),
-        depth: Some(6),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-replay-clears-first",
-        about: "replay clears the journal before it flushes (e2fsck, FiSC)",
-        wrong: "model:journal?flaw=replay-clears-first",
-        right: "model:journal",
-        property: "recovery-interrupted",
-        crash: Subsets,
-        ops: Set("create,sync"),
-        depth: Some(6),
         recovery_crashes: true,
-        ..Case::BASE
+        ..Case::searched(
+            "journal-replay-clears-first",
+            "replay clears the journal before it flushes (e2fsck, FiSC)",
+            ["model:journal?flaw=replay-clears-first", "model:journal"],
+            "recovery-interrupted",
+            Subsets,
+            ("create,sync", 6),
+        )
     },
     Case {
-        name: "journal-fsck-clears-first",
-        about: "the same in a check that only replays",
-        wrong: "model:journal?flaw=replay-clears-first,fsck=fast",
-        right: "model:journal?fsck=fast",
-        property: "recovery-interrupted",
-        crash: Subsets,
-        ops: Set("create,mkdir,sync"),
-        depth: Some(4),
         recovery_crashes: true,
-        ..Case::BASE
+        ..Case::searched(
+            "journal-fsck-clears-first",
+            "the same in a check that only replays",
+            ["model:journal?flaw=replay-clears-first,fsck=fast", "model:journal?fsck=fast"],
+            "recovery-interrupted",
+            Subsets,
+            ("create,mkdir,sync", 4),
+        )
     },
     Case {
-        name: "journal-fsck-clean-too-early",
-        about: "a check says clean before it has replayed (ext3, FiSC)",
-        wrong: "model:journal?flaw=clean-too-early,fsck=full",
-        right: "model:journal?fsck=full",
-        property: "recovery-interrupted",
-        crash: Subsets,
-        ops: Set("create,mkdir,sync"),
-        depth: Some(4),
         recovery_crashes: true,
-        ..Case::BASE
+        ..Case::searched(
+            "journal-fsck-clean-too-early",
+            "a check says clean before it has replayed (ext3, FiSC)",
+            ["model:journal?flaw=clean-too-early,fsck=full", "model:journal?fsck=full"],
+            "recovery-interrupted",
+            Subsets,
+            ("create,mkdir,sync", 4),
+        )
     },
+    Case::searched(
+        "journal-fsck-skips-inodes",
+        "a full check leaves inodes in the log, and loses them (JFS)",
+        ["model:journal?flaw=fsck-skips-inodes,fsck=fast", "model:journal?fsck=fast"],
+        "fsck-disagrees",
+        Subsets,
+        ("create,mkdir,sync", 4),
+    ),
     Case {
-        name: "journal-fsck-skips-inodes",
-        about: "a full check leaves inodes in the log, and loses them (JFS)",
-        wrong: "model:journal?flaw=fsck-skips-inodes,fsck=fast",
-        right: "model:journal?fsck=fast",
-        property: "fsck-disagrees",
-        crash: Subsets,
-        ops: Set("create,mkdir,sync"),
-        depth: Some(4),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-lookup-skips-block",
-        about: "out of memory, a lookup says that there is no such name (ext2)",
-        wrong: "model:journal?flaw=lookup-skips-block",
-        right: "model:journal",
-        property: "fault",
-        crash: Off,
-        ops: Set("create,rename,remount"),
-        depth: Some(4),
         faults: 1,
-        ..Case::BASE
+        ..Case::searched(
+            "journal-lookup-skips-block",
+            "out of memory, a lookup says that there is no such name (ext2)",
+            ["model:journal?flaw=lookup-skips-block", "model:journal"],
+            "fault",
+            Off,
+            ("create,rename,remount", 4),
+        )
     },
-    Case {
-        name: "journal-reuse-before-commit",
-        about: "a block that was freed gets new data before the commit",
-        wrong: "model:journal?flaw=reuse-before-commit",
-        right: "model:journal?log=24,blocks=3",
-        property: "contents",
-        crash: Subsets,
-        ops: Script(
-            r#"
+    Case::scripted(
+        "journal-reuse-before-commit",
+        "a block that was freed gets new data before the commit",
+        ["model:journal?flaw=reuse-before-commit", "model:journal?log=24,blocks=3"],
+        "contents",
+        r#"
             create("/a")
             write("/a", offset=0, len=32, fill=7)
             create("/b")
@@ -227,38 +178,27 @@ pub const CASES: &[Case] = &[
             write("/b", offset=0, len=32, fill=9)
             fsync("/b")
             "#,
-        ),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-revoke-unwritten",
-        about: "freed metadata is not revoked: replay writes it over new data",
-        wrong: "model:journal?flaw=revoke-unwritten",
-        right: "model:journal?blocks=2",
-        property: "contents",
-        crash: Subsets,
-        ops: Script(DIR_BECOMES_DATA),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-revoke-ignored",
-        about: "replay does not look at revoke records",
-        wrong: "model:journal?flaw=revoke-ignored",
-        right: "model:journal?blocks=2",
-        property: "contents",
-        crash: Subsets,
-        ops: Script(DIR_BECOMES_DATA),
-        ..Case::BASE
-    },
-    Case {
-        name: "journal-stale-data",
-        about: "a new file shows what its blocks held before (ext3 writeback)",
-        wrong: "model:journal?flaw=stale-data",
-        right: "model:journal?data=writeback,blocks=2",
-        property: "no-foreign-data",
-        crash: Subsets,
-        ops: Script(
-            r#"
+    ),
+    Case::scripted(
+        "journal-revoke-unwritten",
+        "freed metadata is not revoked: replay writes it over new data",
+        ["model:journal?flaw=revoke-unwritten", "model:journal?blocks=2"],
+        "contents",
+        DIR_BECOMES_DATA,
+    ),
+    Case::scripted(
+        "journal-revoke-ignored",
+        "replay does not look at revoke records",
+        ["model:journal?flaw=revoke-ignored", "model:journal?blocks=2"],
+        "contents",
+        DIR_BECOMES_DATA,
+    ),
+    Case::scripted(
+        "journal-stale-data",
+        "a new file shows what its blocks held before (ext3 writeback)",
+        ["model:journal?flaw=stale-data", "model:journal?data=writeback,blocks=2"],
+        "no-foreign-data",
+        r#"
             create("/a")
             write("/a", offset=0, len=32, fill=7)
             sync()
@@ -267,18 +207,16 @@ pub const CASES: &[Case] = &[
             write("/b", offset=0, len=32, fill=9)
             fsync("/")
             "#,
-        ),
-        ..Case::BASE
-    },
+    ),
     Case {
-        name: "journal-data-not-journaled",
-        about: "contents may be newer than names (data=ordered allows it)",
-        wrong: "model:journal?data=ordered",
-        right: "model:journal?data=journal",
-        property: "one-moment-contents",
         contract: Some(Contract::Prefix),
-        ops: Set("create,write,sync"),
-        depth: Some(6),
-        ..Case::BASE
+        ..Case::searched(
+            "journal-data-not-journaled",
+            "contents may be newer than names (data=ordered allows it)",
+            ["model:journal?data=ordered", "model:journal?data=journal"],
+            "one-moment-contents",
+            Prefix,
+            ("create,write,sync", 6),
+        )
     },
 ];
