@@ -1,8 +1,13 @@
 //! One whole check of one target, behind a face that does not depend on the target's types.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Duration,
+};
 
 use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Severity, Stop, VisitedKind};
+use vfs::{Op, generate::OpSet};
 
 use crate::{
     checker::{Action, Checker, Mishap},
@@ -13,7 +18,7 @@ use crate::{
     score::Score,
     target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
-    workload::Workload,
+    workload::{self, Workload},
 };
 
 /// How to search.
@@ -114,6 +119,12 @@ pub trait Checkable: Send + Sync {
     /// What it promises to leave after a crash.
     fn promise(&self) -> Promise;
 
+    /// The kinds of ops that it has.
+    fn ops(&self) -> OpSet;
+
+    /// The first of these ops that it does not have, if they are done one after the other.
+    fn lacks(&self, script: &[Op]) -> Option<Op>;
+
     /// Searches it; `progress` is called now and then.
     ///
     /// # Errors
@@ -146,6 +157,15 @@ const PANIC: &str = "panic";
 impl<T: Target> Checkable for T {
     fn promise(&self) -> Promise {
         Target::promise(self)
+    }
+
+    fn ops(&self) -> OpSet {
+        Target::ops(self)
+    }
+
+    fn lacks(&self, script: &[Op]) -> Option<Op> {
+        // A target that panics has the op; the search will tell.
+        catch_unwind(AssertUnwindSafe(|| workload::lacking(self, script))).ok().flatten()
     }
 
     fn check(
@@ -245,7 +265,7 @@ pub fn search<'a, S: explore::System>(
 
 /// Turns the moves of a search, which are positions in lists, into a trace, which says what they were.
 struct Recorder {
-    ops: Vec<vfs::Op>,
+    ops: Vec<Op>,
     schedule: Vec<Move>,
     under_way: Vec<usize>,
 }

@@ -2,7 +2,7 @@
 
 use disk::{Block, CrashMode, Disk, Image, OpIndex};
 use explore::{Property, Severity};
-use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros};
+use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros, generate::OpSet};
 
 use crate::{probe, workload::Workload};
 
@@ -53,6 +53,11 @@ pub trait Target: Send + Sync {
 
     /// Appends the ops that may come next.
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>);
+
+    /// The kinds of ops that it has. One that it does not have fails with `EOPNOTSUPP`.
+    fn ops(&self) -> OpSet {
+        OpSet::ALL
+    }
 
     /// Checks the unmounted file system and repairs what it can. Runs before every mount that follows a crash. What
     /// it finds is reported; what it reports as critical it could not repair.

@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
+use disk::Faults;
 use vfs::{
-    Op,
+    Errno, Op,
     generate::{ObjectBounds, OpSet},
+};
+
+use crate::{
+    checker::Checker,
+    options::CheckOptions,
+    target::{Finding, Target},
 };
 
 /// What the user asks of a workload. What is left open is the target's to choose.
@@ -37,4 +44,27 @@ impl Workload {
             ..bounds.clone()
         }
     }
+}
+
+/// The first op of a script that a target does not have: it says `EOPNOTSUPP` where the reference does not. The ops
+/// before it are done, since what an op comes to may depend on them; where they go wrong, the search will tell.
+pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Op> {
+    let undisturbed = Faults::new();
+    let mut state = Checker::new(target, CheckOptions::default()).start().ok()?;
+    for op in script {
+        let task = state.begin(op.clone(), 0);
+        let outcome = loop {
+            if let Some(outcome) = state.step(target, task, &undisturbed) {
+                break outcome;
+            }
+        };
+        let done = state.tasks.remove(task);
+        if outcome == Err(Errno::EOPNOTSUPP) && state.reference.clone().apply(op) != outcome {
+            return Some(op.clone());
+        }
+        if state.finish(target, &done, &outcome, &undisturbed).iter().any(Finding::is_critical) {
+            return None;
+        }
+    }
+    None
 }

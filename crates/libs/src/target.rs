@@ -9,8 +9,8 @@
 use check::{Promise, Target, Task, View};
 use disk::{Block, Disk, Image};
 use vfs::{
-    Errno, Op, Outcome, Tree,
-    generate::{ObjectBounds, object_ops},
+    Errno, Op, OpKind, Outcome, Tree,
+    generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
 
@@ -112,6 +112,10 @@ impl<L: Library> Target for LibraryTarget<L> {
         let tree = view.tree();
         let possible = object_ops(tree, &OpenFiles::new(), &view.workload.within(&self.bounds));
         ops.extend(possible.into_iter().filter(|op| self.library.offers(op, tree)));
+    }
+
+    fn ops(&self) -> OpSet {
+        self.bounds.ops.union(OpSet::of(&[OpKind::Read, OpKind::Remount]))
     }
 
     fn block_name(&self, block: Block) -> String {

@@ -10,6 +10,7 @@ use check::{
     Work,
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
+use vfs::{Op, generate::OpSet};
 
 /// How many states a search for a known violation may cost; one that needs more is not made shorter.
 const STATES_MAX: u64 = 20_000_000;
@@ -128,6 +129,14 @@ where
 {
     fn promise(&self) -> Promise {
         Promise::default()
+    }
+
+    fn ops(&self) -> OpSet {
+        OpSet::EMPTY
+    }
+
+    fn lacks(&self, script: &[Op]) -> Option<Op> {
+        script.first().cloned()
     }
 
     fn check(

@@ -72,6 +72,9 @@ impl Settings {
             "use a set of ops with {}: it chooses its ops itself; a file of ops works",
             named.entry.name
         );
+        if let Some(op) = script.as_deref().and_then(|script| named.target.lacks(script)) {
+            bail!("do {op} on {}: it has no such op; it has {}", named.entry.name, named.target.ops());
+        }
         let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
         let crash = plan.crash.unwrap_or(crash_default);
         ensure!(

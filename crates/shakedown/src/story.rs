@@ -42,6 +42,7 @@ fn tell_panic(trace: &Trace) -> String {
 mod tests {
     use check::{CheckOptions, CheckReport, Promise, Replayed, RunOptions, Work};
     use explore::{Progress, SearchError};
+    use vfs::{Op, generate::OpSet};
 
     use super::*;
 
@@ -51,6 +52,14 @@ mod tests {
     impl Checkable for Fragile {
         fn promise(&self) -> Promise {
             Promise::default()
+        }
+
+        fn ops(&self) -> OpSet {
+            OpSet::EMPTY
+        }
+
+        fn lacks(&self, script: &[Op]) -> Option<Op> {
+            script.first().cloned()
         }
 
         fn check(

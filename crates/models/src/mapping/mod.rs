@@ -16,7 +16,11 @@ mod symmetry;
 
 use check::{Finding, Promise, Target, Task, View};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
-use vfs::{Data, Errno, File, Op, Outcome, Path, Tree, Value, WriteAt, WriteVia, contract::Contract, contract::Zeros};
+use vfs::{
+    Data, Errno, File, Op, OpKind, Outcome, Path, Tree, Value, WriteAt, WriteVia,
+    contract::{Contract, Zeros},
+    generate::OpSet,
+};
 
 use self::{content::FILL_MIN, layout::Kind};
 pub use self::{
@@ -254,6 +258,10 @@ impl<L: Layout> Target for FileMapping<L> {
                 }
             }
         }
+    }
+
+    fn ops(&self) -> OpSet {
+        OpSet::of(&[OpKind::Create, OpKind::Write, OpKind::Unlink, OpKind::Read, OpKind::Remount])
     }
 
     /// A file is created if it is not there, appended to and deleted: each file for itself, because which file is which

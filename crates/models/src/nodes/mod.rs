@@ -12,7 +12,10 @@ mod target;
 
 use check::{Finding, Promise};
 use disk::{Block, Disk, Image, IoError};
-use vfs::{Data, Errno, generate::ObjectBounds};
+use vfs::{
+    Data, Errno,
+    generate::{ObjectBounds, OpSet},
+};
 
 pub use self::target::NodeTarget;
 
@@ -191,6 +194,11 @@ pub trait Nodes: Send + Sync {
 
     /// The ops that it can do, and how far a workload goes with them unless the user says otherwise.
     fn bounds(&self) -> ObjectBounds;
+
+    /// The kinds of ops that it has, whether or not its own workload proposes them.
+    fn ops(&self) -> OpSet {
+        self.bounds().ops
+    }
 
     /// The longest name.
     fn name_bytes_max(&self) -> usize;

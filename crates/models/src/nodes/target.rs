@@ -3,8 +3,8 @@
 use check::{Finding, Promise, Target, Task, View};
 use disk::{Block, Disk, Image};
 use vfs::{
-    Errno, Op, Outcome, Tree,
-    generate::{ObjectBounds, object_ops},
+    Errno, Op, OpKind, Outcome, Tree,
+    generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
 
@@ -76,6 +76,11 @@ impl<N: Nodes> Target for NodeTarget<N> {
         let known = ops.len();
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &bounds));
         fill::freshen(view, &mut ops[known..]);
+    }
+
+    fn ops(&self) -> OpSet {
+        let of_all = OpSet::of(&[OpKind::Read, OpKind::Fdatasync, OpKind::Syncfs, OpKind::Remount]);
+        self.nodes.ops().union(of_all)
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

@@ -65,6 +65,27 @@ fn nonsense_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn an_op_that_the_target_does_not_have_is_refused_before_anything_is_done() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("ops.txt");
+    let create = r#"create("/a")"#;
+    let cases = [
+        ("model:journal", r#"symlink("/a", "/b")"#, "create,"),
+        ("model:journal", r#"chmod("/a", mode=0600)"#, "create,"),
+        ("model:link", r#"mkdir("/d")"#, "create,read,write,unlink,remount"),
+        ("lib:fatfs", r#"link("/a", "/b")"#, "create,"),
+    ];
+    for (target, op, has) in cases {
+        let create = if target == "model:link" { r#"create("/f0")"# } else { create };
+        fs::write(&file, format!("{create}\n{op}\n")).unwrap();
+        let line = complaint(&["check", target, "--ops", text(&file)]);
+        let op = op.split('(').next().unwrap();
+        assert!(line.starts_with(&format!("do {op}(")), "{line}");
+        assert!(line.contains(&format!(" on {target}: it has no such op; it has {has}")), "{line}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_trace_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let missing = scratch.path().join("missing.json");
