@@ -35,7 +35,7 @@ pub use minimise::minimise;
 pub use options::{CheckOptions, Equality};
 pub use replay::{ReplayError, Replayed, Shown, replay};
 pub use requests::{Fate, Request};
-pub use run::{CheckReport, Checkable, RunOptions, Violated, search};
+pub use run::{CheckReport, Checkable, PANIC, RunOptions, Violated, search};
 pub use score::Score;
 pub use script::{ScriptKind, UnknownScriptKind, script};
 pub use state::{SUFFIX_MAX, State};

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use explore::{Budget, Limit, MemoryUse, Order, Progress, Search, SearchError, Severity, Stop, VisitedKind};
+use explore::{Budget, Limit, MemoryUse, Order, Progress, Property, Search, SearchError, Severity, Stop, VisitedKind};
 use vfs::{Op, generate::OpSet};
 
 use crate::{
@@ -151,8 +151,8 @@ pub trait Checkable: Send + Sync {
 
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// The target panicked.
-const PANIC: &str = "panic";
+/// The target panicked outside of recovery, which ends the search.
+pub const PANIC: Property = Property::critical("panic");
 
 impl<T: Target> Checkable for T {
     fn promise(&self) -> Promise {
@@ -194,9 +194,9 @@ impl<T: Target> Checkable for T {
             .collect();
         if let Some(panic) = &report.panic {
             let trace = Recorder::record(&checker, run, &panic.trace, &Mishap::default());
-            let trace = Trace { property: PANIC.to_owned(), detail: panic.message.clone(), ..trace };
+            let trace = Trace { property: PANIC.name.to_owned(), detail: panic.message.clone(), ..trace };
             violations
-                .insert(0, Violated { property: PANIC.to_owned(), severity: Severity::Critical, count: 1, trace });
+                .insert(0, Violated { property: PANIC.name.to_owned(), severity: PANIC.severity, count: 1, trace });
         }
         Ok(CheckReport {
             states: report.states,
@@ -217,7 +217,7 @@ impl<T: Target> Checkable for T {
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
         // A trace that ends in a panic cannot be tried out again and again in one process.
-        if trace.property == PANIC { Ok(trace.clone()) } else { minimise(self, trace) }
+        if trace.property == PANIC.name { Ok(trace.clone()) } else { minimise(self, trace) }
     }
 }
 

@@ -6,16 +6,14 @@
 use std::fmt;
 
 use check::{
-    CheckOptions, CheckReport, Checkable, Move, Promise, ReplayError, Replayed, RunOptions, Shown, Trace, Violated,
-    Work,
+    CheckOptions, CheckReport, Checkable, Move, PANIC, Promise, ReplayError, Replayed, RunOptions, Shown, Trace,
+    Violated, Work,
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
 use vfs::{Op, generate::OpSet};
 
 /// How many states a search for a known violation may cost; one that needs more is not made shorter.
 const STATES_MAX: u64 = 20_000_000;
-/// The system panicked.
-const PANIC: &str = "panic";
 
 /// A system as a target.
 pub struct Plain<S: System> {
@@ -153,7 +151,7 @@ where
         };
         let panic = report.panic.iter().map(|panic| {
             let message = panic.message.clone();
-            violated(PANIC, Severity::Critical, 1, message, &panic.trace)
+            violated(PANIC.name, PANIC.severity, 1, message, &panic.trace)
         });
         let found = report.violations.iter().map(|violation| {
             let Property { name, severity } = violation.property;

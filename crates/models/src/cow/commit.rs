@@ -21,7 +21,7 @@ use crate::nodes::{Kind, io};
 impl Cow {
     pub(super) fn fresh(&self) -> Image {
         let mut disk = Disk::new(Image::zeroed(geometry(self.variant.blocks)));
-        let root = Item { key: Key::inode(Self::ROOT), value: Inode { kind: Kind::Dir, links: 1, size: 0 }.encode() };
+        let root = Item { key: Key::inode(Self::ROOT), value: Inode::new(Kind::Dir).encode() };
         let mut memory = Memory { items: vec![root].into(), ..Memory::default() };
         memory.used = (0..BLOCKS_FIRST).map(Block).collect();
         let made = self.commit(&mut memory, &mut disk);

@@ -136,17 +136,26 @@ pub(super) struct Inode {
     pub kind: Kind,
     pub links: u8,
     pub size: u16,
+    /// Permission bits.
+    pub mode: u16,
 }
 
 impl Inode {
-    pub fn encode(self) -> Value {
-        let [low, high] = self.size.to_le_bytes();
-        [u8::from(self.kind == Kind::Dir), self.links, low, high, 0]
+    /// Without content, and with one name.
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, links: 1, size: 0, mode: u16::try_from(kind.mode()).unwrap_or(0) }
     }
 
-    pub fn decode([dir, links, low, high, _]: Value) -> Self {
-        let kind = if dir == 0 { Kind::File } else { Kind::Dir };
-        Self { kind, links, size: u16::from_le_bytes([low, high]) }
+    pub fn encode(self) -> Value {
+        let [low, high] = self.size.to_le_bytes();
+        let [mode_low, mode_high] = self.mode.to_le_bytes();
+        [u8::from(self.kind == Kind::Dir) | mode_high << 1, self.links, low, high, mode_low]
+    }
+
+    pub fn decode([dir, links, low, high, mode_low]: Value) -> Self {
+        let kind = if dir & 1 == 0 { Kind::File } else { Kind::Dir };
+        let mode = u16::from_le_bytes([mode_low, dir >> 1 & 1]);
+        Self { kind, links, size: u16::from_le_bytes([low, high]), mode }
     }
 }
 

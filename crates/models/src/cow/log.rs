@@ -12,7 +12,7 @@ use vfs::Errno;
 use super::{
     Cow,
     commit::count_nodes,
-    item::{Item, ItemKind, Items, Key},
+    item::{Inode, Item, ItemKind, Items, Key},
     memory::{Memory, Removal, RemovedBy},
     tree::Tree,
     variant::Flaw,
@@ -82,14 +82,19 @@ impl Cow {
         log.retain(|item| !belongs(item, ino));
         let names_max = if self.variant.is(Flaw::LogOneName) { 1 } else { usize::MAX };
         let committed = memory.files.items();
-        let mut add = |ino, names_max| {
+        let add = |log: &mut Items, ino, names_max| {
             let own = memory.items.as_slice().iter().filter(|item| belongs(item, ino));
             let all = own.chain(memory.items.names(ino).take(names_max));
             all.for_each(|item| log.put(item.key, item.value));
         };
-        add(ino, names_max);
+        add(&mut log, ino, names_max);
+        if let (true, Some(was), Some(now)) =
+            (self.variant.is(Flaw::LogForgetsMode), committed.inode(ino), log.inode(ino))
+        {
+            log.put(Key::inode(ino), Inode { mode: was.mode, ..now }.encode());
+        }
         let is_new = |dir: &&Ino| committed.inode(**dir).is_none();
-        above.iter().filter(is_new).for_each(|dir| add(*dir, usize::MAX));
+        above.iter().filter(is_new).for_each(|dir| add(&mut log, *dir, usize::MAX));
         log
     }
 
@@ -101,9 +106,15 @@ impl Cow {
         self.check_items(&memory.log)?;
         memory.items = replayed(&memory.items, &memory.log);
         let of_log = tree.blocks().chain(memory.data_blocks()).collect::<Vec<_>>();
-        of_log.into_iter().for_each(|block| {
-            memory.used.insert(block);
-        });
+        if !self.variant.is(Flaw::ReplayForgetsBlocks) {
+            of_log.into_iter().for_each(|block| {
+                memory.used.insert(block);
+            });
+        }
+        if self.variant.is(Flaw::ReplayNotCommitted) {
+            memory.log_root = None;
+            return self.write_superblock(memory, disk);
+        }
         self.commit(memory, disk)
     }
 }

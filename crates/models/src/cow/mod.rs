@@ -27,9 +27,9 @@ use std::num::NonZeroU64;
 use check::{Finding, Promise};
 use disk::{Block, Disk, Image};
 use vfs::{
-    Data, Errno,
+    Data, Errno, OpKind,
     contract::{Contract, Zeros},
-    generate::ObjectBounds,
+    generate::{ObjectBounds, OpSet},
 };
 
 pub use self::{
@@ -94,6 +94,10 @@ impl Nodes for Cow {
         Ok(Stat { kind: inode.kind, size: u64::from(inode.size), links: u32::from(inode.links) })
     }
 
+    fn mode(&self, memory: &Memory, _: &Disk, ino: Ino, _: Kind) -> Result<u32, Errno> {
+        memory.items.inode(ino).map(|inode| u32::from(inode.mode)).ok_or(Errno::EIO)
+    }
+
     fn entries(&self, memory: &Memory, _: &Disk, dir: Ino, visit: &mut dyn FnMut(&str, Ino)) -> Result<(), Errno> {
         for entry in memory.items.of(dir, ItemKind::Entry) {
             visit(entry.key.name(&mut [0; NAME_BYTES_MAX]).ok_or(Errno::EIO)?, entry.child());
@@ -122,6 +126,11 @@ impl Nodes for Cow {
 
     fn link(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
         Self::add_link(memory, disk, ino, to)?;
+        self.ensure_room(memory)
+    }
+
+    fn chmod(&self, memory: &mut Memory, _: &mut Disk, ino: Ino, mode: u16) -> Result<(), Errno> {
+        Self::set_mode(memory, ino, mode)?;
         self.ensure_room(memory)
     }
 
@@ -166,6 +175,10 @@ impl Nodes for Cow {
     fn bounds(&self) -> ObjectBounds {
         let block = NonZeroU64::new(BLOCK_BYTES as u64).unwrap_or(NonZeroU64::MIN);
         ObjectBounds { size_max: block.get(), block, ..ObjectBounds::default() }
+    }
+
+    fn ops(&self) -> OpSet {
+        self.bounds().ops.union(OpSet::of(&[OpKind::Chmod]))
     }
 
     fn name_bytes_max(&self) -> usize {

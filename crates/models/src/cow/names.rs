@@ -13,7 +13,7 @@ use crate::nodes::{Ino, Kind, Name, Renaming};
 impl Cow {
     pub(super) fn make_node(memory: &mut Memory, disk: &Disk, at: Name<'_>, kind: Kind) -> Result<(), Errno> {
         let ino = memory.free_ino()?;
-        memory.add(disk, Key::inode(ino), Inode { kind, links: 1, size: 0 }.encode())?;
+        memory.add(disk, Key::inode(ino), Inode::new(kind).encode())?;
         memory.add(disk, Key::entry(at.dir, at.name), leads_to(ino))
     }
 
@@ -51,5 +51,11 @@ impl Cow {
         memory.note_removal(Removal { entry, ino, how: RemovedBy::Rename });
         memory.items.remove(entry);
         memory.add(disk, Key::entry(to.dir, to.name), leads_to(ino))
+    }
+
+    pub(super) fn set_mode(memory: &mut Memory, ino: Ino, mode: u16) -> Result<(), Errno> {
+        let inode = memory.items.inode(ino).ok_or(Errno::EIO)?;
+        memory.items.put(Key::inode(ino), Inode { mode, ..inode }.encode());
+        Ok(())
     }
 }

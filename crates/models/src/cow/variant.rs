@@ -51,11 +51,20 @@ pub enum Flaw {
     /// An op that runs out of memory on its way leaves what it did so far in memory: an abort that does not reverse
     /// everything, as in JFS (found by `FiSC`), where the next commit then wrote it to the disk.
     AbortKeepsChanges,
+    /// What chmod changed is not logged; of the class of fstests generic/066, where fsync brings a removed extended
+    /// attribute back.
+    LogForgetsMode,
+    /// A mount replays the log in memory and lets go of it on the disk before the next commit: a power cut in between
+    /// loses what was fsynced. The order is that of the journals that `FiSC` found cleared too early.
+    ReplayNotCommitted,
+    /// A mount does not count the blocks of the log as used before it replays it, and the commit that ends the replay
+    /// writes a node over data that the log leads to.
+    ReplayForgetsBlocks,
 }
 
 impl Flaw {
     /// Every flaw with its name on the command line.
-    pub const ALL: [(&'static str, Self); 16] = [
+    pub const ALL: [(&'static str, Self); 19] = [
         ("no-barrier", Self::NoBarrier),
         ("super-not-flushed", Self::SuperNotFlushed),
         ("overwrite", Self::Overwrite),
@@ -72,6 +81,9 @@ impl Flaw {
         ("log-forgets-taken-name", Self::LogForgetsTakenName),
         ("log-skips-logged-dir", Self::LogSkipsLoggedDir),
         ("abort-keeps-changes", Self::AbortKeepsChanges),
+        ("log-forgets-mode", Self::LogForgetsMode),
+        ("replay-not-committed", Self::ReplayNotCommitted),
+        ("replay-forgets-blocks", Self::ReplayForgetsBlocks),
     ];
 
     /// Whether it is a flaw of the log, and of no matter without one.
@@ -85,6 +97,9 @@ impl Flaw {
                 | Self::LogForgetsRenamedParent
                 | Self::LogForgetsTakenName
                 | Self::LogSkipsLoggedDir
+                | Self::LogForgetsMode
+                | Self::ReplayNotCommitted
+                | Self::ReplayForgetsBlocks
         )
     }
 

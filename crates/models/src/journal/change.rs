@@ -37,7 +37,9 @@ impl Change<'_> {
     /// Changes a block through the journal. One that is new to the running transaction takes memory.
     pub fn put(&mut self, block: Block, content: Content) -> Result<(), Errno> {
         if self.memory.running.get(block).is_none() {
-            self.disk.allocate().map_err(io)?;
+            let allocated = self.disk.allocate();
+            assert!(allocated.is_ok() || !self.is(Flaw::PanicsWithoutMemory), "there is memory for a buffer");
+            allocated.map_err(io)?;
         }
         self.memory.put(block, content);
         Ok(())
@@ -151,6 +153,9 @@ impl Change<'_> {
     pub fn truncate(&mut self, ino: Ino, size: u64) -> Result<(), Errno> {
         let mut inode = self.volume().inode(ino)?;
         let size = u16::try_from(size).ok().filter(|size| u64::from(*size) <= FILE_BYTES_MAX).ok_or(Errno::EFBIG)?;
+        if size > inode.size && self.is(Flaw::GrowRefused) {
+            return Err(Errno::EINVAL);
+        }
         if size > inode.size {
             self.clear_tail(ino, inode)?;
         }

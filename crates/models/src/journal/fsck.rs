@@ -41,14 +41,12 @@ pub const DOUBLE_NAME: Property = Property::critical("double-name");
 pub const WRONG_LINKS: Property = Property::critical("wrong-links");
 /// The full check found damage and repaired it. After a recovery there should be none.
 pub const REPAIRED: Property = Property::not_critical("repaired");
-/// A block could not be read.
-const UNREADABLE: Property = Property::critical("unreadable");
 
 /// Everything that is wrong.
 pub(super) fn check(volume: &Volume<'_>) -> Vec<Finding> {
     let mut check = Check { volume, findings: Vec::new(), owners: [None; 256], names: [0; INODES as usize] };
     if let Err(errno) = check.run() {
-        check.find(UNREADABLE, format!("the check ended early with {errno}"));
+        check.find(BAD_INODE, format!("the check ended early with {errno}"));
     }
     check.findings
 }

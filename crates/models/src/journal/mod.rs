@@ -251,6 +251,10 @@ impl Nodes for Journal {
         self.change(memory, disk, |change| change.link(ino, to))
     }
 
+    fn exchange(&self, memory: &mut Memory, disk: &mut Disk, names: [(Name<'_>, Ino); 2]) -> Result<(), Errno> {
+        self.change(memory, disk, |change| change.exchange(names))
+    }
+
     fn write(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino, offset: u64, data: Data) -> Result<(), Errno> {
         self.change(memory, disk, |change| change.write(ino, offset, data))
     }
@@ -290,6 +294,10 @@ impl Nodes for Journal {
             DataMode::Journal => (Contract::Prefix, Zeros::Forbidden),
         };
         Promise { contract, synchronous: false, zeros, write_through: false }
+    }
+
+    fn uses_fua(&self) -> bool {
+        !self.is(Flaw::FuaUndeclared)
     }
 
     fn bounds(&self) -> ObjectBounds {

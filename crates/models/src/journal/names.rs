@@ -30,6 +30,11 @@ impl Change<'_> {
         self.drop_link(replaced)
     }
 
+    pub fn exchange(&mut self, [(one, first), (two, second)]: [(Name<'_>, Ino); 2]) -> Result<(), Errno> {
+        self.set_name(one, Some(second))?;
+        self.set_name(two, Some(first))
+    }
+
     pub fn link(&mut self, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
         let mut inode = self.volume().inode(ino)?;
         inode.links = inode.links.checked_add(1).ok_or(Errno::EMLINK)?;

@@ -3,6 +3,8 @@
 //! Three passes, as in every file system with such a journal: find the last complete transaction, collect the revoked
 //! blocks, copy the rest home. A copy is skipped if a transaction that is not older than it revoked its block.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use disk::{Block, Disk, IoError};
 use smallvec::SmallVec;
 use vfs::Errno;
@@ -14,6 +16,9 @@ use super::{
     record::{JournalSuper, Record, RecordKind, Tag, unescape},
     volume::read_block,
 };
+
+/// What [`Flaw::ReplayUsesClock`] reads: it goes on from recovery to recovery, and no disk says where it stands.
+static CLOCK: AtomicU32 = AtomicU32::new(1);
 
 /// What the complete transactions say.
 struct Scan {
@@ -29,6 +34,9 @@ impl Journal {
     /// Replays the log and empties it, for a mount or for a check.
     pub(super) fn replay(self, disk: &mut Disk, by: FsckMode) -> Result<JournalSuper, Errno> {
         let scan = self.scan(disk)?;
+        if self.is(Flaw::ReplayExpectsWork) {
+            assert!(!scan.copies.is_empty(), "the log has a complete transaction");
+        }
         let mut homes: ByBlock<Content> = ByBlock::default();
         for (place, tag, sequence) in &scan.copies {
             let is_revoked = scan.revoked.get(tag.home).is_some_and(|by| by >= sequence);
@@ -49,7 +57,8 @@ impl Journal {
             }
         }
         // The number of the transaction that was not complete is not used again: parts of it may lie in the log.
-        let empty = JournalSuper { sequence: scan.end.wrapping_add(1), tail: 0 };
+        let unused = if self.is(Flaw::ReplayUsesClock) { CLOCK.fetch_add(1, Ordering::Relaxed) } else { 1 };
+        let empty = JournalSuper { sequence: scan.end.wrapping_add(unused), tail: 0 };
         self.write_home(disk, &homes, empty).map_err(io)?;
         Ok(empty)
     }

@@ -19,6 +19,11 @@ use vfs::{
 
 pub use self::target::NodeTarget;
 
+/// The permission bits of a new file.
+const FILE_MODE: u32 = 0o644;
+/// The permission bits of a new directory.
+const DIR_MODE: u32 = 0o755;
+
 /// The number of a node, as directory entries say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ino(pub u32);
@@ -30,6 +35,16 @@ pub enum Kind {
     File,
     /// A directory.
     Dir,
+}
+
+impl Kind {
+    /// The permission bits of a new node.
+    pub(crate) fn mode(self) -> u32 {
+        match self {
+            Self::File => FILE_MODE,
+            Self::Dir => DIR_MODE,
+        }
+    }
 }
 
 /// What is known of a node without its content.
@@ -89,6 +104,15 @@ pub trait Nodes: Send + Sync {
     /// There is no such node, or it cannot be read.
     fn stat(&self, memory: &Self::Memory, disk: &Disk, ino: Ino) -> Result<Stat, Errno>;
 
+    /// The permission bits of a node. Most models store none, and every node keeps those that it was made with.
+    ///
+    /// # Errors
+    /// There is no such node, or it cannot be read.
+    fn mode(&self, memory: &Self::Memory, disk: &Disk, ino: Ino, kind: Kind) -> Result<u32, Errno> {
+        let _ = (memory, disk, ino);
+        Ok(kind.mode())
+    }
+
     /// Calls `visit` with each name in a directory and what it leads to, without `.` and `..`.
     ///
     /// # Errors
@@ -131,6 +155,24 @@ pub trait Nodes: Send + Sync {
     /// The file system has no links, there is no room, or the disk failed.
     fn link(&self, memory: &mut Self::Memory, disk: &mut Disk, ino: Ino, to: Name<'_>) -> Result<(), Errno> {
         let _ = (memory, disk, ino, to);
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    /// Lets two names exchange what they lead to.
+    ///
+    /// # Errors
+    /// The file system cannot do that, there is no room, or the disk failed.
+    fn exchange(&self, memory: &mut Self::Memory, disk: &mut Disk, names: [(Name<'_>, Ino); 2]) -> Result<(), Errno> {
+        let _ = (memory, disk, names);
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    /// Sets the permission bits of a node.
+    ///
+    /// # Errors
+    /// The file system stores none, there is no room, or the disk failed.
+    fn chmod(&self, memory: &mut Self::Memory, disk: &mut Disk, ino: Ino, mode: u16) -> Result<(), Errno> {
+        let _ = (memory, disk, ino, mode);
         Err(Errno::EOPNOTSUPP)
     }
 
@@ -191,6 +233,11 @@ pub trait Nodes: Send + Sync {
 
     /// What it promises to leave after a crash.
     fn promise(&self) -> Promise;
+
+    /// Whether it ever makes FUA writes; see [`check::Target::uses_fua`].
+    fn uses_fua(&self) -> bool {
+        true
+    }
 
     /// The ops that it can do, and how far a workload goes with them unless the user says otherwise.
     fn bounds(&self) -> ObjectBounds;

@@ -11,11 +11,6 @@ use vfs::{Errno, Node, NodeId, NodeKind, Tree};
 
 use super::{Ino, Kind, Nodes};
 
-/// The permission bits of every file, which no model stores.
-pub(super) const FILE_MODE: u32 = 0o644;
-/// The permission bits of every directory.
-pub(super) const DIR_MODE: u32 = 0o755;
-
 /// Nodes that are still to be looked at.
 type Waiting = SmallVec<[Ino; 8]>;
 
@@ -33,17 +28,18 @@ pub(super) fn tree<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk) -> Resu
 
 fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting: &mut Waiting) -> Result<Node, Errno> {
     let stat = nodes.stat(memory, disk, ino)?;
-    let (kind, mode, nlink) = match stat.kind {
-        Kind::File => (NodeKind::File(nodes.read(memory, disk, ino)?.into()), FILE_MODE, stat.links),
+    let (kind, nlink) = match stat.kind {
+        Kind::File => (NodeKind::File(nodes.read(memory, disk, ino)?.into()), stat.links),
         Kind::Dir => {
             let mut entries = BTreeMap::new();
             nodes.entries(memory, disk, ino, &mut |name, child| {
                 entries.insert(Arc::from(name), NodeId(child.0));
                 waiting.push(child);
             })?;
-            (NodeKind::Dir(entries), DIR_MODE, 2)
+            (NodeKind::Dir(entries), 2)
         }
     };
+    let mode = nodes.mode(memory, disk, ino, stat.kind)?;
     Ok(Node { kind, mode, uid: 0, gid: 0, nlink, xattrs: BTreeMap::new() })
 }
 

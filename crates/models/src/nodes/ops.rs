@@ -4,9 +4,8 @@ use disk::Disk;
 use vfs::{Errno, File, Op, Outcome, Path, Rename, Value, WriteAt, WriteVia};
 
 use super::{
-    Ino, Kind, Nodes, Renaming, Stat,
+    DIR_MODE, FILE_MODE, Ino, Kind, Nodes, Renaming, Stat,
     names::{node, place},
-    observe::{DIR_MODE, FILE_MODE},
 };
 
 /// A file system that an op is done to.
@@ -24,6 +23,12 @@ impl<N: Nodes> Volume<'_, N> {
             Op::Unlink { path } => self.unlink(path)?,
             Op::Rmdir { path } => self.rmdir(path)?,
             Op::Rename { from, to, how: Rename::Replace } => self.rename(from, to)?,
+            Op::Rename { from, to, how: Rename::Exchange } => self.exchange(from, to)?,
+            Op::Chmod { path, mode: mode @ 0..=0o777 } => {
+                let ino = node(self.nodes, self.memory, self.disk, path)?;
+                let mode = u16::try_from(*mode).map_err(|_| Errno::EINVAL)?;
+                self.nodes.chmod(self.memory, self.disk, ino, mode)?;
+            }
             Op::Link { from, to } => self.link(from, to)?,
             Op::Write { file: File::Path(path), at, data, via: WriteVia::Buffered } => {
                 let (ino, stat) = self.file(path)?;
@@ -118,6 +123,20 @@ impl<N: Nodes> Volume<'_, N> {
         }
         let renaming = Renaming { from: old.at, to: new.at, ino, kind, replaced: new.found };
         self.nodes.rename(self.memory, self.disk, renaming)
+    }
+
+    fn exchange(&mut self, one: &Path, two: &Path) -> Result<(), Errno> {
+        let (nodes, memory, disk) = (self.nodes, &*self.memory, &*self.disk);
+        let one = place(nodes, memory, disk, one)?.ok_or(Errno::EBUSY)?;
+        let two = place(nodes, memory, disk, two)?.ok_or(Errno::EBUSY)?;
+        let [first, second] = [one.found.ok_or(Errno::ENOENT)?, two.found.ok_or(Errno::ENOENT)?];
+        if two.dirs.contains(&first) || one.dirs.contains(&second) {
+            return Err(Errno::EINVAL);
+        }
+        if first == second {
+            return Ok(());
+        }
+        self.nodes.exchange(self.memory, self.disk, [(one.at, first), (two.at, second)])
     }
 
     fn link(&mut self, from: &Path, to: &Path) -> Result<(), Errno> {

@@ -95,6 +95,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         self.nodes.invariants(memory, disk)
     }
 
+    fn uses_fua(&self) -> bool {
+        self.nodes.uses_fua()
+    }
+
     fn block_name(&self, block: Block) -> String {
         self.nodes.block_name(block)
     }

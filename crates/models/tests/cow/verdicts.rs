@@ -62,7 +62,7 @@ const OF_FAULTS: [Flaw; 1] = [Flaw::AbortKeepsChanges];
 /// The ops of the workload, the crash mode, the depth, and a property that the search must find violated.
 type Row = (Flaw, &'static str, CrashMode, u32, &'static str);
 
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 18] = [
     (Flaw::NoBarrier, "create,sync", CrashMode::Subsets, 2, "recovery-fails"),
     (Flaw::SuperNotFlushed, "create,sync", CrashMode::Flushed, 2, "pinned-name"),
     (Flaw::Overwrite, "create,sync", CrashMode::Prefix, 2, "recovery-fails"),
@@ -78,6 +78,9 @@ const ROWS: [Row; 15] = [
     (Flaw::LogForgetsRenamedParent, "create,mkdir,rename,fsync", CrashMode::Flushed, 5, "pinned-name"),
     (Flaw::LogForgetsTakenName, "create,rename,fsync", CrashMode::Flushed, 4, "rename-atomic"),
     (Flaw::LogSkipsLoggedDir, "create,mkdir,fsync", CrashMode::Flushed, 5, "pinned-name"),
+    (Flaw::LogForgetsMode, "create,chmod,fsync", CrashMode::Flushed, 4, "pinned-attributes"),
+    (Flaw::ReplayNotCommitted, "create,fsync", CrashMode::Flushed, 2, "recovery-unstable"),
+    (Flaw::ReplayForgetsBlocks, "create,write,fsync", CrashMode::Flushed, 3, "shared-block"),
 ];
 
 #[test]

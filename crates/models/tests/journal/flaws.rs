@@ -131,3 +131,41 @@ fn a_lookup_that_takes_no_memory_for_no_such_name() {
     assert_eq!(violated_with(0, Some(Flaw::LookupSkipsBlock)), [""; 0], "while there is memory, nothing is wrong");
     assert_eq!(violated_with(1, None), [""; 0]);
 }
+
+#[test]
+fn recoveries_that_cannot_be_relied_on() {
+    assert_found(Flaw::ReplayExpectsWork, "create,sync", 2, Subsets, "recovery-panics");
+    assert_found(Flaw::ReplayUsesClock, "create,sync", 2, Subsets, "recovery-nondeterministic");
+}
+
+#[test]
+fn an_outcome_that_posix_does_not_have() {
+    assert_found(Flaw::GrowRefused, "create,truncate", 2, Subsets, "outcome");
+}
+
+#[test]
+fn a_fua_write_that_was_not_declared() {
+    assert_found(Flaw::FuaUndeclared, "create,sync", 2, Subsets, "undeclared-fua");
+}
+
+#[test]
+fn an_exchange_is_seen_as_a_whole_and_chmod_is_not_offered() {
+    let script = r#"
+        create("/a", mode=0644)
+        mkdir("/d", mode=0755)
+        create("/d/b", mode=0644)
+        sync()
+        rename("/a", "/d/b", how=exchange)
+        sync()
+    "#;
+    let scripted = Scripted::new(target(Variant::default()), script);
+    let contract = check::Target::promise(&scripted).contract;
+    let report = check(&scripted, contract, Bounds { ops: "", depth: 6, crash: Subsets, workers: 1 });
+    assert_eq!((violated(&report), report.depth), (Vec::new(), 6));
+    let lacks = |op: &str| {
+        let ops = ["create(\"/a\")", op].map(|op| op.parse().expect("an op"));
+        check::Checkable::lacks(&target(Variant::default()), &ops).map(|op: vfs::Op| op.kind())
+    };
+    assert_eq!(lacks("chmod(\"/a\", mode=0600)"), Some(vfs::OpKind::Chmod));
+    assert_eq!(lacks("unlink(\"/a\")"), None);
+}

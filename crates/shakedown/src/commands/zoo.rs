@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    panic::{self, AssertUnwindSafe},
     sync::{
         atomic::{AtomicUsize, Ordering},
         mpsc,
@@ -33,13 +34,14 @@ pub fn run(arguments: &Zoo) -> Result<Verdict> {
     let paint = Paint::for_stdout();
     let begun = Instant::now();
     let bar = progress(cases.len());
-    let trials = try_all(&cases, |trial| {
+    let tell = |trial: &Trial| {
         bar.inc(1);
         if arguments.json {
             return Ok(());
         }
         bar.suspend(|| screen::print(&zoo::line(trial, &cases, paint)))
-    })?;
+    };
+    let trials = without_panic_messages(|| try_all(&cases, tell))?;
     bar.finish_and_clear();
     if arguments.json {
         screen::print(&zoo::json(&trials))?;
@@ -70,6 +72,15 @@ fn progress(cases: usize) -> ProgressBar {
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar.enable_steady_tick(TICK);
     bar
+}
+
+/// A target that panics is a finding, and told as one. What the standard library would say of it besides is left out.
+fn without_panic_messages<R>(work: impl FnOnce() -> R) -> R {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    panic::set_hook(usual);
+    done.unwrap_or_else(|_| panic!("the zoo panicked outside of its targets"))
 }
 
 /// Tries cases on all cores, each on one of them; `tell` hears of them in their order.

@@ -156,4 +156,74 @@ pub const CASES: &[Case] = &[
             ("create,fsync", 6),
         )
     },
+    Case::scripted(
+        "cow-log-forgets-mode",
+        "fsync does not log what chmod changed",
+        ["model:cow?flaw=log-forgets-mode", "model:cow?log=on"],
+        "pinned-attributes",
+        r#"
+            create("/a")
+            sync()
+            chmod("/a", mode=0600)
+            fsync("/a")
+        "#,
+    ),
+    Case::searched(
+        "cow-replay-not-committed",
+        "a mount lets go of the log before it commits what it replayed",
+        ["model:cow?flaw=replay-not-committed", "model:cow?log=on"],
+        "recovery-unstable",
+        Flushed,
+        ("create,fsync", 5),
+    ),
+    Case::searched(
+        "cow-replay-forgets-blocks",
+        "a mount writes over blocks of the log that it replays",
+        ["model:cow?flaw=replay-forgets-blocks", "model:cow?log=on"],
+        "shared-block",
+        Flushed,
+        ("create,write,fsync", 5),
+    ),
+    Case::scripted(
+        "cow-super-not-flushed-content",
+        "sync returns too early, for a file that was overwritten",
+        ["model:cow?flaw=super-not-flushed", "model:cow"],
+        "pinned-content",
+        r#"
+            create("/a")
+            write("/a", offset=0, len=1, fill=1)
+            sync()
+            write("/a", offset=0, len=1, fill=2)
+            sync()
+        "#,
+    ),
+    Case::searched(
+        "cow-generation-unchecked-nameless",
+        "an older node passes for the new one, without a name",
+        ["model:cow?flaw=generation-unchecked", "model:cow?commit=verify"],
+        "nameless-node",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "cow-generation-unchecked-extents",
+        "an older node passes for the new one of the extent tree",
+        ["model:cow?flaw=generation-unchecked", "model:cow?commit=verify"],
+        "unallocated-block",
+        Subsets,
+        ("create,unlink,sync", 5),
+    ),
+    Case::scripted(
+        "cow-stale-log-second-name",
+        "an old log is replayed, and a directory has two names",
+        ["model:cow?flaw=stale-log", "model:cow?log=on"],
+        "sound-names",
+        r#"
+            mkdir("/a")
+            create("/a/a")
+            fsync("/a/a")
+            rename("/a", "/b")
+            fsync("/b")
+        "#,
+    ),
 ];

@@ -136,6 +136,28 @@ pub const CASES: &[Case] = &[
         )
     },
     Case {
+        files: Some(2),
+        ..Case::searched(
+            "f2fs-versions-off-dead-block",
+            "the same; a block that nothing uses stays valid",
+            ["model:f2fs?segments=14,blocks=4,heads=4,journal=2,write=4,versions=off", SMALL],
+            "dead-block",
+            Subsets,
+            ("create,sync", 4),
+        )
+    },
+    Case {
+        files: Some(2),
+        ..Case::searched(
+            "f2fs-versions-off-dead-nid",
+            "the same; a node that nothing uses stays in the NAT",
+            ["model:f2fs?segments=14,blocks=4,heads=4,journal=2,write=4,versions=off", SMALL],
+            "dead-nid",
+            Subsets,
+            ("create,sync", 4),
+        )
+    },
+    Case {
         files: Some(1),
         faults: 1,
         ..Case::searched(

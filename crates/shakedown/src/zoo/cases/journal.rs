@@ -219,4 +219,173 @@ pub const CASES: &[Case] = &[
             ("create,write,sync", 6),
         )
     },
+    Case::searched(
+        "journal-grow-refused",
+        "a truncate that makes a file larger is refused",
+        ["model:journal?flaw=grow-refused", "model:journal"],
+        "outcome",
+        Off,
+        ("create,truncate", 4),
+    ),
+    Case::searched(
+        "journal-replay-expects-work",
+        "replay panics where nothing was committed yet",
+        ["model:journal?flaw=replay-expects-work", "model:journal"],
+        "recovery-panics",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-replay-uses-clock",
+        "replay depends on something that is not on the disk",
+        ["model:journal?flaw=replay-uses-clock", "model:journal"],
+        "recovery-nondeterministic",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case {
+        faults: 1,
+        ..Case::searched(
+            "journal-panics-without-memory",
+            "an op takes it for granted that there is memory (JFS, FiSC)",
+            ["model:journal?flaw=panics-without-memory", "model:journal"],
+            "panic",
+            Off,
+            ("create,sync", 4),
+        )
+    },
+    Case::searched(
+        "journal-fua-undeclared",
+        "the model says that it makes no FUA writes",
+        ["model:journal?flaw=fua-undeclared", "model:journal"],
+        "undeclared-fua",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-clean-too-early-unstable",
+        "an unmount says clean too early; two recoveries differ",
+        ["model:journal?flaw=clean-too-early", "model:journal"],
+        "recovery-unstable",
+        Subsets,
+        ("create,write,remount", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-bad-inode",
+        "no barrier: the root's inode is what the log held there before",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "bad-inode",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-leaked-block",
+        "no barrier: the inode is lost that has an allocated block",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "leaked-block",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-leaked-inode",
+        "no barrier: an allocated inode is empty",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "leaked-inode",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-dangling-name",
+        "no barrier: the inode is lost to which a name leads",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "dangling-name",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-bad-entry",
+        "no barrier: a directory's block is what the log held there before",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "bad-entry",
+        Subsets,
+        ("create,rename,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-double-name",
+        "no barrier: the root gets a name",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "double-name",
+        Subsets,
+        ("create,mkdir,sync", 4),
+    ),
+    Case::searched(
+        "journal-no-barrier-wrong-links",
+        "no barrier: a name is lost that an inode counts",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "wrong-links",
+        Subsets,
+        ("create,mkdir,link,sync", 4),
+    ),
+    Case::scripted(
+        "journal-no-barrier-bad-pointer",
+        "no barrier: an indirect block is what the log held there before",
+        ["model:journal?flaw=no-barrier", "model:journal"],
+        "bad-pointer",
+        r#"
+            create("/a")
+            sync()
+            write("/a", offset=32, len=1, fill=1)
+            sync()
+        "#,
+    ),
+    Case::scripted(
+        "journal-no-barrier-root-lost",
+        "no barrier: the inode bitmap replaces the root's inode",
+        ["model:journal?flaw=no-barrier,log=11", "model:journal?log=11"],
+        "root-lost",
+        r#"
+            mkdir("/a")
+            sync()
+            rmdir("/a")
+            sync()
+            create("/a")
+            sync()
+        "#,
+    ),
+    Case::searched(
+        "journal-no-barrier-repaired",
+        "no barrier: the full check finds damage after every replay",
+        ["model:journal?flaw=no-barrier,fsck=full", "model:journal?fsck=full"],
+        "repaired",
+        Subsets,
+        ("create,sync", 4),
+    ),
+    Case::scripted(
+        "journal-no-barrier-op-atomic",
+        "no barrier: what is left after repairs is half of an op",
+        ["model:journal?flaw=no-barrier,fsck=full", "model:journal?fsck=full"],
+        "op-atomic",
+        r#"
+            mkdir("/a")
+            create("/a/a")
+            link("/a/a", "/b")
+            sync()
+        "#,
+    ),
+    Case::scripted(
+        "journal-no-barrier-exchange",
+        "no barrier: of an exchange, one name is new and one is old",
+        ["model:journal?flaw=no-barrier,fsck=full,log=11", "model:journal?fsck=full,log=11"],
+        "exchange-atomic",
+        r#"
+            mkdir("/d")
+            create("/a")
+            create("/d/b")
+            sync()
+            rename("/a", "/d/b", how=exchange)
+            sync()
+            rename("/a", "/d/b", how=exchange)
+            sync()
+        "#,
+    ),
 ];

@@ -15,9 +15,9 @@ pub fn all() -> impl Iterator<Item = &'static Case> + Clone {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, fs, path::Path};
 
-    use vfs::{Reference, text::parse_workload};
+    use vfs::{Reference, contract::Clause, text::parse_workload};
 
     use super::*;
     use crate::{registry::Named, zoo::case::Ops};
@@ -40,6 +40,45 @@ mod tests {
             }
         }
         options
+    }
+
+    /// Adds the properties that the sources below a folder declare. There is no other way to make one than the two
+    /// constructors, and what they are called with is the name, or else that of a clause.
+    fn add_declared(folder: &Path, declared: &mut BTreeSet<String>) {
+        let constructors = ["critical", "not_critical"].map(|severity| format!("Property::{severity}("));
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                add_declared(&entry, declared);
+                continue;
+            }
+            let text = fs::read_to_string(&entry).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default().lines();
+            let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
+            let code = code.join("\n");
+            for constructor in &constructors {
+                for argument in code.split(constructor.as_str()).skip(1).map(str::trim_start) {
+                    match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
+                        Some(name) => drop(declared.insert(name.to_owned())),
+                        None => assert!(argument.starts_with("clause.name()"), "{}: {argument}", entry.display()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A property that no case violates is one that perhaps cannot be violated.
+    #[test]
+    fn the_zoo_violates_every_property_that_there_is() {
+        let mut declared: BTreeSet<String> = Clause::ALL.iter().map(|clause| clause.name().to_owned()).collect();
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for member in fs::read_dir(crates).unwrap() {
+            add_declared(&member.unwrap().path().join("src"), &mut declared);
+        }
+        assert!(declared.contains("deadlock") && declared.contains("recovery-unstable"), "{declared:?}");
+        let violated: BTreeSet<String> = all().map(|case| case.property.to_owned()).collect();
+        let missing: Vec<&String> = declared.difference(&violated).collect();
+        let unknown: Vec<&String> = violated.difference(&declared).collect();
+        assert!(missing.is_empty() && unknown.is_empty(), "without a case: {missing:?}; unknown: {unknown:?}");
     }
 
     #[test]
