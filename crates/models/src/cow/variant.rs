@@ -3,33 +3,33 @@
 /// How a commit makes sure that a superblock never leads to a tree that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// The trees are flushed before the superblock is written, as in btrfs.
+    /// The trees are flushed before the superblock is written.
     Barrier,
     /// Trees and superblock are flushed together. A mount verifies everything that the newest superblock leads to, and
-    /// goes back to the other one if something is not there, as ZFS can.
+    /// goes back to the other one if something is not there.
     Verify,
 }
 
-/// What is wrong, if anything. Names of btrfs bugs are the numbers of fstests or of the `CrashMonkey` study.
+/// What is wrong, if anything. Names of btrfs bugs are the numbers of fstests or of the `CrashMonkey` study; a flaw
+/// without a source is of a class that is easy to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// The superblock is written before the trees are flushed: a barrier is missing, as with `nobarrier` mounts.
+    /// The superblock is written before the trees are flushed. On several devices, btrfs did not wait for all barriers
+    /// before the commit block until 2011 (Recon).
     NoBarrier,
     /// The superblock is written without waiting until it is durable, so that sync returns too early.
     SuperNotFlushed,
     /// A changed node is written to the block that the committed tree has it in: a copy on write that was not taken to
     /// be needed.
     Overwrite,
-    /// A block that the transaction freed is given out again in the same transaction, though a crash may need it; the
-    /// reason why btrfs pins freed extents until the commit.
+    /// A block that the transaction freed is given out again in the same transaction, though a crash may need it.
     ReuseFreed,
     /// A mount takes the superblock with the highest number, right or not; half of it may be old.
     SuperUnchecked,
     /// A node is taken for the child even if it is of another generation: the write of the right one was lost and an
-    /// older node is still in its place. (btrfs: "parent transid verify failed".)
+    /// older node is still in its place.
     GenerationUnchecked,
-    /// Data is not verified before a tree that refers to it is used, as with ext4's `journal_async_commit` and ordered
-    /// data.
+    /// Data is not verified before a tree that refers to it is used.
     DataUnchecked,
     /// A mount goes on with the generation that a crash interrupted, and takes nodes that the crash left for its own.
     /// (Found here, in the first version of this model.)
@@ -38,13 +38,13 @@ pub enum Flaw {
     StaleLog,
     /// The log holds one name of a file that has several (bugs 5 and 7: fsync of a file with two links).
     LogOneName,
-    /// A file that was renamed is logged with its new name, but its old one stays (generic/321, bug 2).
+    /// A file that was renamed is logged with its new name, but its old one stays (generic/321).
     LogForgetsRename,
     /// A file that lost one of its names is logged, but the name stays (generic/039, 106 and 107).
     LogForgetsUnlink,
     /// A file is logged in a directory that was renamed, and is found under the directory's old name (bug 4).
     LogForgetsRenamedParent,
-    /// A file is logged under a name that another file had, which is lost if it had moved (generic/342 and 376).
+    /// A file is logged under a name that another file had, which is lost if it had moved (generic/342).
     LogForgetsTakenName,
     /// fsync of a directory does nothing if the log already has it as the parent of a file (bug 6).
     LogSkipsLoggedDir,

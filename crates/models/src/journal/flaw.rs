@@ -1,38 +1,37 @@
-//! The ways in which the file system can be wrong, each one line of code away from right, each from real history.
+//! The ways in which the file system can be wrong, each one line of code away from right.
+//!
+//! Where a source is named, it tells of the bug in a real file system: `FiSC` is the model checker that found it, Recon
+//! the runtime checker whose authors list it. Where none is named, the flaw is of a class that is easy to write.
 
 /// One way to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
-    /// The commit record is written without a flush between it and what it commits. ext3 came with barriers off for
-    /// years, and lost file systems to disks that reorder.
+    /// The commit record is written without a flush between it and what it commits, which a disk may then reorder.
     NoBarrier,
-    /// `data=ordered` that commits before the data is on its way, so that new files show zeros or old data: ext4 until
-    /// 2016, "fix data exposure after a crash".
+    /// `data=ordered` that commits before the data is on its way, so that new files show zeros or old data.
     DataAfterCommit,
-    /// `data=writeback` as it was in ext3: a new file may show what its blocks held before.
+    /// `data=writeback` that does not clear new blocks: a file may show what they held before.
     StaleData,
-    /// The tail moves on in the journal superblock before the checkpoint is flushed: jbd until 2011, "issue cache flush
-    /// after checkpointing".
+    /// The tail moves on in the journal superblock before the checkpoint is flushed.
     TailBeforeCheckpoint,
-    /// Log space is used again before the journal superblock that gave it up is flushed: jbd until 2012, "write journal
-    /// superblock with FUA after checkpointing".
+    /// Log space is used again before the journal superblock that gave it up is flushed: jbd2 until 2012 (Recon).
     ReuseBeforeSuperblock,
-    /// A checkpoint forgets one block: a lost write, which disks and controllers do (Recon, IRON file systems).
+    /// A checkpoint forgets one block: a lost write (Recon).
     CheckpointLost,
-    /// A checkpoint writes one block to the place next to its own: a misdirected write (Recon, IRON file systems).
+    /// A checkpoint writes one block to the place next to its own: a misdirected write (Recon).
     CheckpointMisdirected,
-    /// The block bitmap is written home without the journal; Recon's example of a corruption that nothing notices.
+    /// The block bitmap is written home without the journal, as an ext4 of 2012 did with the inode bitmap (Recon).
     BitmapUnjournaled,
-    /// A block that was freed in the running transaction is given out again before its commit: what ext3 keeps a second
-    /// bitmap in memory against.
+    /// A block that was freed in the running transaction is given out again before its commit: a crash then gives it
+    /// back to its old owner, with new content.
     ReuseBeforeCommit,
-    /// Freed metadata is not revoked: replay brings it back over what was put there since. Deleted directories whose
-    /// blocks became file data are why ext3 has revoke records.
+    /// Freed metadata is not revoked: replay brings it back over data that was put there since, which is why ext3 has
+    /// revoke records (Recon).
     RevokeUnwritten,
     /// Replay does not look at revoke records; the same damage, by the other half.
     RevokeIgnored,
-    /// Replay puts the magic number back into the journal's copy, after that was copied home, as the recovery code that
-    /// jbd and e2fsck share once did.
+    /// Replay puts the magic number back into the journal's copy, after that was copied home: unescaping the wrong
+    /// buffer, as in the recovery of ext3 until 2008 (Recon).
     UnescapeWrongBlock,
     /// Replay clears the journal before what it replayed is flushed: e2fsck 1.34, found by `FiSC`. It shows only when
     /// recovery is cut short.

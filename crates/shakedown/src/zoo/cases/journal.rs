@@ -26,7 +26,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-data-after-commit",
-        "metadata commits before its data (ext4 until 2016)",
+        "metadata commits before its data",
         ["model:journal?flaw=data-after-commit", "model:journal"],
         "contents",
         Subsets,
@@ -42,7 +42,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-tail-before-checkpoint",
-        "the tail moves before the checkpoint is flushed (jbd until 2011)",
+        "the tail moves before the checkpoint is flushed",
         ["model:journal?flaw=tail-before-checkpoint", "model:journal?log=11"],
         "pinned-name",
         Subsets,
@@ -50,7 +50,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-reuse-before-superblock",
-        "log space is used again before it is given up (jbd until 2012)",
+        "log space is used again before it is given up (jbd2, Recon)",
         ["model:journal?flaw=reuse-before-superblock", "model:journal?log=11"],
         "recovery-fails",
         Subsets,
@@ -58,7 +58,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-checkpoint-lost",
-        "a checkpoint forgets a block (Recon, IRON)",
+        "a checkpoint forgets a block (Recon)",
         ["model:journal?flaw=checkpoint-lost", "model:journal?log=11"],
         "free-inode-in-use",
         Subsets,
@@ -66,7 +66,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-checkpoint-misdirected",
-        "a checkpoint writes a block beside its place (Recon, IRON)",
+        "a checkpoint writes a block beside its place (Recon)",
         ["model:journal?flaw=checkpoint-misdirected", "model:journal?log=11"],
         "usable",
         Subsets,
@@ -98,7 +98,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-unescape-wrong-block",
-        "replay puts the magic number back in the wrong place (jbd)",
+        "replay puts the magic number back in the wrong place (ext3)",
         ["model:journal?flaw=unescape-wrong-block", "model:journal?data=journal"],
         "contents",
         Subsets,
@@ -195,7 +195,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::scripted(
         "journal-stale-data",
-        "a new file shows what its blocks held before (ext3 writeback)",
+        "a new file shows what its blocks held before (data=writeback)",
         ["model:journal?flaw=stale-data", "model:journal?data=writeback,blocks=2"],
         "no-foreign-data",
         r#"

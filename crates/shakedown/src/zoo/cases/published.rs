@@ -1,7 +1,8 @@
 //! Published bugs of btrfs and F2FS by the ops that showed them, on the model and with the flaw that stand for them.
 //!
 //! `crashmonkey-N` is the number in the list of new bugs of the `CrashMonkey` study, `generic-N` that of the test in
-//! fstests. Only the ops of the script are done, with a power cut everywhere.
+//! fstests. Only the ops of the script are done, with a power cut everywhere. What a case says is what the flaw of the
+//! model makes of these ops; the bug itself may have done more, or shown in another way.
 
 use disk::CrashMode::Prefix;
 
