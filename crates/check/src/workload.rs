@@ -62,7 +62,7 @@ pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Op> {
         if outcome == Err(Errno::EOPNOTSUPP) && state.reference.clone().apply(op) != outcome {
             return Some(op.clone());
         }
-        if state.finish(target, &done, &outcome, &undisturbed).iter().any(Finding::is_critical) {
+        if state.finish(target, &done, &outcome, &undisturbed, None).iter().any(Finding::is_critical) {
             return None;
         }
     }
