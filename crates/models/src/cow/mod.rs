@@ -24,7 +24,7 @@ mod variant;
 
 use std::num::NonZeroU64;
 
-use check::{Finding, Promise};
+use check::{Checkable, Finding, Promise};
 use disk::{Block, Disk, Image};
 use vfs::{
     Data, Errno, OpKind,
@@ -43,7 +43,7 @@ use self::{
     item::{ItemKind, NAME_BYTES_MAX},
     layout::{block_content, block_name},
 };
-use crate::nodes::{Ino, Kind, Name, Nodes, Renaming, Stat};
+use crate::nodes::{Ino, Kind, Name, NodeTarget, Nodes, Renaming, Stat};
 
 /// The file system.
 #[derive(Clone, Debug)]
@@ -52,6 +52,11 @@ pub struct Cow {
 }
 
 impl Cow {
+    /// The model as a target. Made here, so that its checker is compiled once for all who use it.
+    pub fn target(variant: Variant) -> Box<dyn Checkable> {
+        Box::new(NodeTarget::new(Self::new(variant)))
+    }
+
     const ROOT: Ino = Ino(1);
     /// The blocks of the largest file.
     const FILE_BLOCKS_MAX: u32 = 8;

@@ -24,7 +24,7 @@ mod variant;
 
 use std::num::NonZeroU64;
 
-use check::{Finding, Promise};
+use check::{Checkable, Finding, Promise};
 use disk::{Block, Disk, Image};
 use vfs::{
     Data, Errno, OpKind,
@@ -46,7 +46,7 @@ pub use self::{
     memory::Memory,
     variant::{Flaw, Flaws, Fsync, Heads, Variant},
 };
-use crate::nodes::{Ino, Kind, Name, Nodes, Renaming, Stat};
+use crate::nodes::{Ino, Kind, Name, NodeTarget, Nodes, Renaming, Stat};
 
 /// The file system.
 #[derive(Clone, Debug)]
@@ -56,6 +56,11 @@ pub struct F2fs {
 }
 
 impl F2fs {
+    /// The model as a target. Made here, so that its checker is compiled once for all who use it.
+    pub fn target(variant: Variant) -> Box<dyn Checkable> {
+        Box::new(NodeTarget::new(Self::new(variant)))
+    }
+
     /// The file system of this variant. Sizes that it cannot have become the nearest that it can.
     pub fn new(variant: Variant) -> Self {
         let journal = variant.journal.min(Variant::JOURNAL_MAX);

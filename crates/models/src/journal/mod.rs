@@ -24,7 +24,7 @@ mod volume;
 
 use std::{num::NonZeroU64, sync::Arc};
 
-use check::{Finding, Promise};
+use check::{Checkable, Finding, Promise};
 use disk::{Block, Disk, Image, IoError};
 use vfs::{
     Data, Errno, OpKind,
@@ -49,7 +49,7 @@ pub use self::{
     memory::Memory,
     record::TRANSACTION_BLOCKS_MAX,
 };
-use crate::nodes::{Ino, Kind, Name, Nodes, Renaming, Stat, io};
+use crate::nodes::{Ino, Kind, Name, NodeTarget, Nodes, Renaming, Stat, io};
 
 /// How file data goes to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +123,12 @@ pub struct Journal {
 }
 
 impl Journal {
+    /// The model as a target. Made here, so that its checker is compiled once for all who use it.
+    /// `None` if a size is out of range.
+    pub fn target(variant: Variant) -> Option<Box<dyn Checkable>> {
+        Some(Box::new(NodeTarget::new(Self::new(variant)?)))
+    }
+
     /// The file system in this variant; `None` if the log is too short for a transaction or a part is too large.
     pub fn new(variant: Variant) -> Option<Self> {
         let Layout { log, data } = variant.layout;

@@ -14,7 +14,7 @@ mod layout;
 mod link;
 mod symmetry;
 
-use check::{Finding, Promise, Target, Task, View};
+use check::{Checkable, Finding, Promise, Target, Task, View};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use vfs::{
     Data, Errno, File, Op, OpKind, Outcome, Path, Tree, Value, WriteAt, WriteVia,
@@ -88,6 +88,16 @@ pub struct FileMapping<L> {
 /// Blocks that ops under way have allocated and not yet written into the allocation table: one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserved(pub u16);
+
+/// `model:link` as a target. Made here, so that its checker is compiled once for all who use it.
+pub fn link(variant: Variant) -> Box<dyn Checkable> {
+    Box::new(FileMapping::<Link>::new(variant))
+}
+
+/// `model:index` as a target; see [`link`](fn@link).
+pub fn index(variant: Variant) -> Box<dyn Checkable> {
+    Box::new(FileMapping::<Index>::new(variant))
+}
 
 impl<L: Layout> FileMapping<L> {
     /// A model of this layout.

@@ -1,10 +1,7 @@
 //! `model:cow` as a target.
 
 use check::Checkable;
-use models::{
-    cow::{BLOCKS_MAX, Commit, Cow, Flaw, Variant},
-    nodes::NodeTarget,
-};
+use models::cow::{BLOCKS_MAX, Commit, Cow, Flaw, Variant};
 
 use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
@@ -76,10 +73,10 @@ fn commit_default(chosen: &Chosen) -> String {
 
 fn make(chosen: &Chosen) -> Box<dyn Checkable> {
     let commit = if chosen.word("commit") == "verify" { Commit::Verify } else { Commit::Barrier };
-    Box::new(NodeTarget::new(Cow::new(Variant {
+    Cow::target(Variant {
         log: chosen.word("log") == "on",
         commit,
         flaw: flaw(chosen),
         blocks: chosen.number("blocks").unwrap_or(Variant::BLOCKS_DEFAULT),
-    })))
+    })
 }

@@ -1,10 +1,7 @@
 //! The log-structured model as a target.
 
 use check::Checkable;
-use models::{
-    f2fs::{F2fs, Flaw, Flaws, Fsync, Heads, Variant},
-    nodes::NodeTarget,
-};
+use models::f2fs::{F2fs, Flaw, Flaws, Fsync, Heads, Variant};
 
 use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
@@ -122,7 +119,7 @@ const FLAWS: [(&str, &str, Flaw); 11] = [
 fn make(chosen: &Chosen) -> Box<dyn Checkable> {
     let study = Variant::default();
     let chosen_flaws = FLAWS.iter().filter(|(option, value, _)| chosen.word(option) == *value);
-    Box::new(NodeTarget::new(F2fs::new(Variant {
+    F2fs::target(Variant {
         segments: chosen.number("segments").unwrap_or(study.segments),
         segment_blocks: chosen.number("blocks").unwrap_or(study.segment_blocks),
         heads: match chosen.word("heads") {
@@ -134,5 +131,5 @@ fn make(chosen: &Chosen) -> Box<dyn Checkable> {
         write_blocks: chosen.number("write").unwrap_or(study.write_blocks),
         fsync: if chosen.word("fsync") == "checkpoint" { Fsync::Checkpoint } else { Fsync::RollForward },
         flaws: chosen_flaws.fold(Flaws::default(), |flaws, (_, _, flaw)| flaws.with(*flaw)),
-    })))
+    })
 }

@@ -1,10 +1,7 @@
 //! `model:journal` as a target.
 
 use check::Checkable;
-use models::{
-    journal::{BLOCKS_MAX, DataMode, Flaw, FsckMode, Journal, Layout, TRANSACTION_BLOCKS_MAX, Variant},
-    nodes::NodeTarget,
-};
+use models::journal::{BLOCKS_MAX, DataMode, Flaw, FsckMode, Journal, Layout, TRANSACTION_BLOCKS_MAX, Variant};
 
 use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
@@ -99,6 +96,6 @@ fn make(chosen: &Chosen) -> Box<dyn Checkable> {
         log: chosen.number("log").unwrap_or(default.log),
         data: chosen.number("blocks").unwrap_or(default.data),
     };
-    let journal = Journal::new(Variant { data, fsck, layout, flaw: flaw(chosen) });
-    Box::new(NodeTarget::new(journal.expect("the table of options allows no other sizes")))
+    let journal = Journal::target(Variant { data, fsck, layout, flaw: flaw(chosen) });
+    journal.expect("the table of options allows no other sizes")
 }

@@ -2,7 +2,7 @@
 
 use check::Checkable;
 use models::{
-    mapping::{BLOCKS_MAX, FILES_MAX, FileMapping, Index, Layout, Link, Variant, Writes},
+    mapping::{self, BLOCKS_MAX, FILES_MAX, Variant, Writes},
     philosophers::{ForkOrder, PHILOSOPHERS_MAX, Philosophers},
 };
 
@@ -14,7 +14,7 @@ pub const LINK: Entry = Entry {
     about: "a minimal file system that chains the blocks of a file through a table, as FAT does",
     kind: Kind::FixedFiles,
     options: &MAPPING,
-    make: |chosen| mapping::<Link>(chosen),
+    make: |chosen| mapping::link(variant(chosen)),
 };
 
 pub const INDEX: Entry = Entry {
@@ -22,7 +22,7 @@ pub const INDEX: Entry = Entry {
     about: "a minimal file system that lists the blocks of a file in its inode, as ext2 does",
     kind: Kind::FixedFiles,
     options: &MAPPING,
-    make: |chosen| mapping::<Index>(chosen),
+    make: |chosen| mapping::index(variant(chosen)),
 };
 
 pub const PHILOSOPHERS: Entry = Entry {
@@ -87,15 +87,15 @@ fn cache_default(chosen: &Chosen) -> String {
     Variant::cache_default(writes(chosen)).map_or_else(|| UNLIMITED.to_owned(), |writes| writes.to_string())
 }
 
-fn mapping<L: Layout + 'static>(chosen: &Chosen) -> Box<dyn Checkable> {
+fn variant(chosen: &Chosen) -> Variant {
     let study = Variant::study(writes(chosen), chosen.number("threads").unwrap_or(1));
-    Box::new(FileMapping::<L>::new(Variant {
+    Variant {
         files: chosen.number("files").unwrap_or(study.files),
         blocks: chosen.number("blocks").unwrap_or(study.blocks),
         cache: chosen.number("cache"),
         symmetry: chosen.word("symmetry") == "on",
         ..study
-    }))
+    }
 }
 
 fn philosophers(chosen: &Chosen) -> Box<dyn Checkable> {
