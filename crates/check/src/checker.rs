@@ -296,7 +296,8 @@ impl<'a, T: Target> Checker<'a, T> {
         // did that failed for want of a request may be seen or not, as if it was under way.
         let faults = next.aftermath.faults_of(next.tasks[made.task].index, made.faults);
         let failed = !faults.is_empty() && matches!(outcome, Some(Err(_)));
-        let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && after > before);
+        let quiet = outcome.as_ref().is_some_and(|outcome| self.returns_quietly(next, outcome, after > before));
+        let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && !quiet && after > before);
         self.cut_power_along(&Moment::new(next, made), (before, Position(under_way_to)), visit);
         let Some(outcome) = outcome else { return Advance::UnderWay };
         self.counts.op();
@@ -305,8 +306,8 @@ impl<'a, T: Target> Checker<'a, T> {
         let wrong = next.finish(self.target, &done, &outcome, &faults, made.foreseen.take());
         next.aftermath.end(&done, failed);
         let broken = wrong.iter().any(Finding::is_critical);
-        let which = self.judged_on_return(next, &outcome, after > before);
-        if !broken && !failed && (after > before || which == Which::All) {
+        let which = self.judged_on_return();
+        if !broken && !failed && !quiet && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
         }
         for Finding { property, detail } in &wrong {

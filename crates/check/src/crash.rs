@@ -163,13 +163,15 @@ impl<T: Target> Checker<'_, T> {
         }
     }
 
-    /// Which crash states are judged when an op has returned, in the state after it. `wrote`: some became possible while
-    /// it was under way.
-    pub(crate) fn judged_on_return(&self, state: &State<T>, outcome: &Outcome, wrote: bool) -> Which {
-        // What was possible while an op was under way that then failed was judged as if it could succeed.
-        let demands_more = if outcome.is_ok() { state.history.last_demands_more() } else { wrote };
-        let alone = state.tasks.is_empty() && state.aftermath.is_empty();
-        let same_as_before = self.options.contract == Contract::Mountable || alone && !demands_more;
-        if same_as_before { Which::New } else { Which::All }
+    /// Whether nothing more is demanded after the return of an op than while it is under way, so that the crash states
+    /// of both are judged together. One that failed has no effect, which what it `wrote` was not judged by.
+    pub(crate) fn returns_quietly(&self, state: &State<T>, outcome: &Outcome, wrote: bool) -> bool {
+        let demands_more = |op| if outcome.is_ok() { state.history.demands_more_after(op) } else { wrote };
+        state.alone().is_some_and(|op| !demands_more(op))
+    }
+
+    /// Which crash states are judged when an op has returned, and not quietly.
+    pub(crate) fn judged_on_return(&self) -> Which {
+        if self.options.contract == Contract::Mountable { Which::New } else { Which::All }
     }
 }

@@ -120,11 +120,10 @@ impl History {
         Arc::make_mut(&mut self.records).push(Arc::new(record));
     }
 
-    /// Whether a tree that was allowed while the last op was under way, alone, may be forbidden now that it has returned:
-    /// it pinned something, or it wrote and may no longer be found in part.
-    pub fn last_demands_more(&self) -> bool {
-        let demands = |record: &Arc<Record>| !record.pins.is_empty() || record.is_write();
-        self.records.last().is_some_and(demands)
+    /// Whether the return of an op may forbid a tree that was allowed while it was under way, alone: it pins something,
+    /// or it wrote and may no longer be found in part.
+    pub fn demands_more_after(&self, op: &Op) -> bool {
+        self.synchronous || op.is_persistence() || matches!(op, Op::Write { .. } | Op::Crash)
     }
 
     /// How many ops have returned since the base.
