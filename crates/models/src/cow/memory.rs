@@ -25,8 +25,8 @@ pub struct Memory {
     pub(super) files: Tree,
     pub(super) extents: Tree,
     pub(super) log_root: Option<Pointer>,
-    /// How many generations after it were tried and failed. They may be on the disk all the same, so none is used again:
-    /// the next one takes their blocks, and what is left of them must not pass for it.
+    /// How many generations after it were tried and failed. They may be on the disk all the same, so none is used
+    /// again: the next one takes their blocks, and what is left of them must not pass for it.
     pub(super) failed: u32,
     /// What the log says.
     pub(super) log: Items,

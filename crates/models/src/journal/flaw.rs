@@ -56,8 +56,8 @@ pub enum Flaw {
     /// An op panics when there is no memory for a block of its transaction: most of the twelve kernel crashes that
     /// `FiSC` found were allocations whose failure nobody looked at.
     PanicsWithoutMemory,
-    /// The model says that it makes no FUA writes, and the commit record is one. No flaw of a file system but of what is
-    /// said about it: a search that believed it would leave out states.
+    /// The model says that it makes no FUA writes, and the commit record is one. No flaw of a file system but of what
+    /// is said about it: a search that believed it would leave out states.
     FuaUndeclared,
     /// A truncate that would make a file larger is refused, as a file system without holes might do it. Nothing is
     /// wrong on the disk: it is the outcome that POSIX does not have.

@@ -304,7 +304,7 @@ pub const CASES: &[Case] = &[
     ),
     Case::searched(
         "journal-no-barrier-bad-entry",
-        "no barrier: a directory's block is what the log held there before",
+        "no barrier: a directory block is what the log held there before",
         ["model:journal?flaw=no-barrier", "model:journal"],
         "bad-entry",
         Subsets,
