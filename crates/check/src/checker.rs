@@ -296,7 +296,7 @@ impl<'a, T: Target> Checker<'a, T> {
         // did that failed for want of a request may be seen or not, as if it was under way.
         let faults = next.aftermath.faults_of(next.tasks[made.task].index, made.faults);
         let failed = !faults.is_empty() && matches!(outcome, Some(Err(_)));
-        let quiet = outcome.as_ref().is_some_and(|outcome| self.returns_quietly(next, outcome, after > before));
+        let quiet = outcome.as_ref().is_some_and(|outcome| next.returns_quietly(outcome, after > before));
         let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && !quiet && after > before);
         self.cut_power_along(&Moment::new(next, made), (before, Position(under_way_to)), visit);
         let Some(outcome) = outcome else { return Advance::UnderWay };

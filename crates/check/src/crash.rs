@@ -4,10 +4,7 @@ use std::cell::OnceCell;
 
 use disk::{CrashMode, CrashStates, CrashesAlong, Image, Position, crash_states};
 use explore::Property;
-use vfs::{
-    Outcome,
-    contract::{Clause, Contract, Crash, Event, Zeros},
-};
+use vfs::contract::{Clause, Contract, Crash, Event, Zeros};
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
@@ -163,14 +160,7 @@ impl<T: Target> Checker<'_, T> {
         }
     }
 
-    /// Whether nothing more is demanded after the return of an op than while it is under way, so that the crash states
-    /// of both are judged together. One that failed has no effect, which what it `wrote` was not judged by.
-    pub(crate) fn returns_quietly(&self, state: &State<T>, outcome: &Outcome, wrote: bool) -> bool {
-        let demands_more = |op| if outcome.is_ok() { state.history.demands_more_after(op) } else { wrote };
-        state.alone().is_some_and(|op| !demands_more(op))
-    }
-
-    /// Which crash states are judged when an op has returned, and not quietly.
+    /// Which crash states are judged when an op has returned, and not quietly ([`State::returns_quietly`]).
     pub(crate) fn judged_on_return(&self) -> Which {
         if self.options.contract == Contract::Mountable { Which::New } else { Which::All }
     }

@@ -220,6 +220,13 @@ impl<T: Target> State<T> {
         }
     }
 
+    /// Whether nothing more is demanded after the return of the op under way than before it, so that the crash states of
+    /// both are judged together. One that failed has no effect, which what it `wrote` was not judged by.
+    pub(crate) fn returns_quietly(&self, outcome: &Outcome, wrote: bool) -> bool {
+        let demands_more = |op| if outcome.is_ok() { self.history.demands_more_after(op) } else { wrote };
+        self.alone().is_some_and(|op| !demands_more(op))
+    }
+
     /// An op returned: the reference does it too, unless the target may refuse it.
     pub(crate) fn returned(&mut self, op: &Op, index: OpIndex, outcome: &Outcome) {
         self.history.push(Event { op: op.clone(), outcome: outcome.clone(), after: self.reference.tree() });

@@ -92,19 +92,28 @@ impl IoCounts {
 pub(crate) struct ArmedFaults {
     faults: Faults,
     done: Cell<IoCounts>,
+    held: Cell<bool>,
 }
 
 impl ArmedFaults {
     pub(crate) fn new(faults: Faults) -> Self {
-        Self { faults, done: Cell::default() }
+        Self { faults, done: Cell::default(), held: Cell::default() }
     }
 
     pub(crate) fn done(&self) -> IoCounts {
         self.done.get()
     }
 
+    /// From now on nothing fails, and nothing is counted.
+    pub(crate) fn hold(&self) {
+        self.held.set(true);
+    }
+
     /// Counts a request and says whether it fails.
     pub(crate) fn next(&self, what: Failing) -> Result<(), IoError> {
+        if self.held.get() {
+            return Ok(());
+        }
         let mut done = self.done.get();
         let count = done.of_mut(what);
         let fault = Fault { what, after: *count };

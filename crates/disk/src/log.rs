@@ -230,15 +230,24 @@ impl DiskLog {
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
     pub fn settle(&mut self, position: Position) {
-        let cut = self.cut(position);
-        let first_pending = cut.pending().next().map(|(index, _)| index.0);
-        let folded = first_pending.unwrap_or(position.0) - self.start;
+        let folded = self.first_pending(position) - self.start;
         if folded > 0 {
-            self.base = if first_pending.is_none() { cut.into_durable() } else { self.image_after(folded) };
+            self.base = self.image_after(folded);
             self.entries = self.entries.without_oldest(folded);
             self.start += folded;
         }
         self.settled = position.0;
+    }
+
+    /// The index of the first entry that is pending at a position, or the position itself if none is.
+    fn first_pending(&self, position: Position) -> usize {
+        let done = self.entries.oldest_first(self.done(position));
+        let is_fua = |entry: &&Entry| matches!(entry.kind, EntryKind::Fua { .. });
+        if self.cache.is_some() || done.iter().any(is_fua) {
+            return self.cut(position).pending().next().map_or(position.0, |(index, _)| index.0);
+        }
+        let last_flush = done.iter().rposition(|entry| entry.kind == EntryKind::Flush);
+        self.start + last_flush.map_or(0, |flush| flush + 1)
     }
 
     /// The base after so many of the kept entries.

@@ -4,7 +4,7 @@
 //! change the disk, but a mount may write (a dirty flag, a mount count): such writes go to a copy that is thrown
 //! away.
 
-use std::cell::Cell;
+use std::{cell::Cell, rc::Rc};
 
 use disk::{Block, Disk, Geometry, IoError};
 
@@ -16,6 +16,8 @@ const REQUESTS_MAX: u32 = 1 << 18;
 pub(crate) struct Device<'d> {
     access: Access<'d>,
     requests: Cell<u32>,
+    /// Whether the work of the session is done.
+    ending: Rc<Cell<bool>>,
 }
 
 enum Access<'d> {
@@ -33,12 +35,17 @@ enum Access<'d> {
 impl<'d> Device<'d> {
     /// A device that does what it is asked.
     pub fn live(disk: &'d mut Disk) -> Self {
-        Self { access: Access::Live(disk), requests: Cell::new(0) }
+        Self { access: Access::Live(disk), requests: Cell::new(0), ending: Rc::default() }
     }
 
     /// A device that leaves the disk as it is.
     pub fn look(disk: &'d Disk) -> Self {
-        Self { access: Access::Look { disk, copy: None }, requests: Cell::new(0) }
+        Self { access: Access::Look { disk, copy: None }, requests: Cell::new(0), ending: Rc::default() }
+    }
+
+    /// To be set when the work of the session is done, and only the unmount is left.
+    pub fn ending(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.ending)
     }
 
     pub fn is_live(&self) -> bool {
@@ -74,13 +81,20 @@ impl<'d> Device<'d> {
     }
 
     pub fn flush(&mut self) -> Result<(), IoError> {
+        self.count(IoError::Flush)?;
         match &mut self.access {
             Access::Live(disk) => disk.flush(),
             Access::Look { .. } => Ok(()),
         }
     }
 
+    /// Before each request. No request of the unmount fails by injection: an op that has returned cannot fail any more.
     fn count(&self, error: IoError) -> Result<(), IoError> {
+        if self.ending.get()
+            && let Access::Live(disk) = &self.access
+        {
+            disk.hold_faults();
+        }
         let requests = self.requests.get();
         self.requests.set(requests.saturating_add(1));
         if requests < REQUESTS_MAX { Ok(()) } else { Err(error) }

@@ -69,7 +69,11 @@ impl<L: Library> LibraryTarget<L> {
         mut work: impl FnMut(&mut dyn Volume) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
         let mut result = None;
-        let ended = self.library.session(device, &mut |volume| result = Some(work(volume)));
+        let ending = device.ending();
+        let ended = self.library.session(device, &mut |volume| {
+            result = Some(work(volume));
+            ending.set(true);
+        });
         match (result, ended) {
             (Some(Err(errno)), _) | (_, Err(errno)) => Err(errno),
             (Some(Ok(done)), Ok(())) => Ok(done),

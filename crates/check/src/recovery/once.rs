@@ -91,7 +91,11 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     let mut reads = Reads::new(set, &disk);
     let mut afterwards = None;
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
-        afterwards = recover_again(target, disk.image(), tree, &mut reads)
+        // On the same disk it would do the same again: it is deterministic.
+        let changed = disk.image().hash() != image.hash() || !findings.is_empty();
+        afterwards = changed
+            .then(|| recover_again(target, disk.image(), tree, &mut reads))
+            .flatten()
             .or_else(|| check_thoroughly(target, image, tree, &mut reads))
             .or_else(|| if probe { try_out(target, mounted, disk.image(), tree, &mut reads) } else { None });
     }
