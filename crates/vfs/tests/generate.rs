@@ -184,7 +184,7 @@ fn assert_within(tree: &Tree, bounds: &ObjectBounds) {
 fn try_all(bounds: &ObjectBounds, walks: u64, steps: usize) -> BTreeSet<OpKind> {
     let mut tried = BTreeSet::new();
     for seed in 1..=walks {
-        let mut random = seed;
+        let mut random = fastrand::Rng::with_seed(seed);
         let mut fs = Reference::new();
         let mut done = Vec::new();
         for _ in 0..steps {
@@ -200,8 +200,7 @@ fn try_all(bounds: &ObjectBounds, walks: u64, steps: usize) -> BTreeSet<OpKind> 
                 assert_within(&next.tree(), bounds);
                 tried.insert(op.kind());
             }
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let choice = usize::try_from(random >> 33).unwrap() % proposed.len();
+            let choice = random.usize(..proposed.len());
             fs.apply(&proposed[choice]).unwrap();
             done.push(proposed[choice].to_string());
         }

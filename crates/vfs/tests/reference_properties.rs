@@ -5,14 +5,14 @@ mod reference;
 use std::sync::Arc;
 
 use proptest::{prelude::*, test_runner::Config as Runs};
-use reference::workload::{ANYTHING, Choices, Step, prelude, step};
+use reference::workload::{ANYTHING, Step, prelude, step};
 use vfs::{Config, Node, NodeKind, Reference, Tree, Value};
 
 /// Workloads that shrink by leaving steps out: each step has its own seed.
 fn workloads() -> impl Strategy<Value = Vec<Step>> {
     let seeds = proptest::collection::vec(any::<u64>(), 1..60);
     seeds.prop_map(|seeds| {
-        let random = seeds.into_iter().map(|seed| step(&mut Choices(seed), ANYTHING));
+        let random = seeds.into_iter().map(|seed| step(&mut fastrand::Rng::with_seed(seed), ANYTHING));
         prelude().into_iter().chain(random).collect()
     })
 }

@@ -11,7 +11,7 @@ use arm::{Arm, Ground};
 use check::{CheckOptions, CrashPoint, Move, OpMove, ScriptKind, TakenRequest, Trace, VERSION, script};
 use disk::{Block, CrashMode};
 use explore::Severity;
-use random::{Choices, Words, random_ops};
+use random::{Words, random_ops};
 use vfs::{Op, OpKind, contract::Contract, text::parse_workload};
 
 /// How many random lists of ops each language gets, and how many ops each has.
@@ -212,7 +212,7 @@ fn random_ops_agree_with_the_reference() {
     for (kind, words) in [(ScriptKind::C, Words::All), (ScriptKind::Sh, Words::Shell)] {
         let Some(arm) = Arm::of(kind) else { continue };
         for seed in 0..LISTS {
-            let ops = random_ops(&mut Choices(seed), words, OPS);
+            let ops = random_ops(&mut fastrand::Rng::with_seed(seed), words, OPS);
             let ground = Ground::new(&format!("random-{kind}-{seed}"));
             arm.agrees_with_the_reference(&ground, &ops, &script(&trace(&ops), kind));
         }

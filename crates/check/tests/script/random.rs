@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fastrand::Rng;
 use vfs::{
     Fallocate, Fd, Op, OpKind, OpenFlags, Path, Reference, Rename, WriteVia,
     generate::{ArgumentSets, ObjectBounds, OpSet, object_ops},
@@ -15,25 +16,11 @@ pub enum Words {
     Shell,
 }
 
-/// A small deterministic source of choices (the sequence of `SplitMix64`).
-pub struct Choices(pub u64);
-
-impl Choices {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let index = self.next() % from.len() as u64;
-        &from[usize::try_from(index).expect("an index of the slice")]
-    }
+fn pick<T: Copy>(random: &mut Rng, from: &[T]) -> T {
+    from[random.usize(..from.len())]
 }
 
-pub fn random_ops(choices: &mut Choices, words: Words, count: usize) -> Vec<Op> {
+pub fn random_ops(random: &mut Rng, words: Words, count: usize) -> Vec<Op> {
     let any = arguments(words).ops();
     let bounds = bounds(words);
     let mut reference = Reference::new();
@@ -41,13 +28,13 @@ pub fn random_ops(choices: &mut Choices, words: Words, count: usize) -> Vec<Op> 
     while ops.len() < count {
         // Kinds first: there are a hundred times as many renames as unlinks.
         let working = object_ops(&reference.tree(), reference.open_files(), &bounds);
-        let pool = if choices.next().is_multiple_of(2) { &working } else { &any };
+        let pool = if random.bool() { &working } else { &any };
         let mut kinds: Vec<_> = pool.iter().map(Op::kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        let kind = *choices.pick(&kinds);
+        let kind = pick(random, &kinds);
         let of_kind: Vec<_> = pool.iter().filter(|op| op.kind() == kind).collect();
-        let op = match (*choices.pick(&of_kind)).clone() {
+        let op = match pick(random, &of_kind).clone() {
             Op::Mkdir { path, .. } => Op::Mkdir { path, mode: 0o755 },
             Op::Create { path, .. } => Op::Create { path, mode: 0o644 },
             op => op,

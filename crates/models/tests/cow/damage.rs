@@ -2,28 +2,13 @@
 
 use check::{Target, Task};
 use disk::{Block, Disk, Image, OpIndex};
+use fastrand::Rng;
 use models::{
     cow::{BLOCK_BYTES, Commit, Cow, Memory, Variant},
     nodes::NodeTarget,
 };
 use vfs::Op;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-/// A small deterministic source of choices (the sequence of `SplitMix64`).
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % end as u64).expect("it is below a usize")
-    }
-
-    fn byte(&mut self) -> u8 {
-        u8::try_from(self.below(256)).expect("it is a byte")
-    }
-}
 
 fn run(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, ops: &[&str]) {
     for op in ops {
@@ -45,20 +30,20 @@ fn used(target: &NodeTarget<Cow>) -> Image {
 }
 
 /// Changes a few bytes and makes the checksums right again, so that what they protect is reached.
-fn damaged(image: &Image, choices: &mut Choices) -> Image {
+fn damaged(image: &Image, random: &mut Rng) -> Image {
     let mut image = image.clone();
-    for _ in 0..=choices.below(3) {
-        let number = choices.below(24);
+    for _ in 0..=random.u8(..3) {
+        let number = random.u32(..24);
         // The superblocks are blocks 0 and 1, and 2 and 3.
         let (first, count) = if number < 4 { (number / 2 * 2, 2) } else { (number, 1) };
-        let place = Block(u32::try_from(first).expect("it is small"));
+        let place = Block(first);
         let mut bytes = vec![0; count * BLOCK_BYTES];
         image.read(place, &mut bytes).expect("it is on the disk");
-        for _ in 0..=choices.below(3) {
-            let at = 4 + choices.below(bytes.len() - 4);
-            bytes[at] = if choices.below(2) == 0 { choices.byte() } else { bytes[at] ^ (1 << choices.below(8)) };
+        for _ in 0..=random.u8(..3) {
+            let at = random.usize(4..bytes.len());
+            bytes[at] = if random.bool() { random.u8(..) } else { bytes[at] ^ (1 << random.u8(..8)) };
         }
-        if choices.below(8) > 0 {
+        if random.u8(..8) > 0 {
             let sum = xxh3_64_with_seed(&bytes[4..], u64::from(place.0)).to_le_bytes();
             bytes[..4].copy_from_slice(&sum[..4]);
         }
@@ -85,9 +70,9 @@ fn no_damage_makes_it_panic() {
     for (log, commit) in [(false, Commit::Barrier), (true, Commit::Barrier), (true, Commit::Verify)] {
         let target = NodeTarget::new(Cow::new(Variant::right(log, commit)));
         let image = used(&target);
-        let (mut choices, mut mounted, mut read, mut reported) = (Choices(7), 0, 0, 0);
+        let (mut random, mut mounted, mut read, mut reported) = (Rng::with_seed(7), 0, 0, 0);
         for _ in 0..4000 {
-            let mut disk = Disk::new(damaged(&image, &mut choices));
+            let mut disk = Disk::new(damaged(&image, &mut random));
             let Ok(mut memory) = target.mount(&mut disk) else { continue };
             mounted += 1;
             reported += usize::from(!target.invariants(&memory, &disk).is_empty());

@@ -3,13 +3,12 @@
 use check::{Target, Task};
 use disk::{Block, Disk, Image, OpIndex};
 use explore::Severity;
+use fastrand::Rng;
 use models::{
     f2fs::{DEAD_NID, DOUBLE_BLOCK, F2fs, LOST_BLOCK, Variant},
     nodes::NodeTarget,
 };
 use vfs::Op;
-
-use crate::random::Choices;
 
 const SCRIPT: [&str; 7] = [
     r#"mkdir("/d", mode=0755)"#,
@@ -41,19 +40,19 @@ fn target() -> NodeTarget<F2fs> {
 fn damaged_images_are_survived() {
     let target = target();
     let sound = image(&target);
-    let (blocks, bytes) = (sound.geometry().blocks as usize, sound.geometry().block_size.bytes());
-    let any_block = |choices: &mut Choices| Block(u32::try_from(choices.below(blocks)).expect("it is a block"));
-    let mut choices = Choices(1);
+    let (blocks, bytes) = (sound.geometry().blocks, sound.geometry().block_size.bytes());
+    let any_block = |random: &mut Rng| Block(random.u32(..blocks));
+    let mut random = Rng::with_seed(1);
     let (mut mounted, mut found) = (0, 0);
     for _ in 0..6_000 {
         let mut damaged = sound.clone();
-        for _ in 0..=choices.below(3) {
-            let block = any_block(&mut choices);
+        for _ in 0..=random.u8(..3) {
+            let block = any_block(&mut random);
             let mut content = damaged.block(block).to_vec();
-            match choices.below(3) {
-                0 => content[choices.below(bytes)] = choices.byte(),
-                1 => content[choices.below(bytes)] ^= 1 << choices.below(8),
-                _ => damaged.block(any_block(&mut choices)).clone_into(&mut content),
+            match random.u8(..3) {
+                0 => content[random.usize(..bytes)] = random.u8(..),
+                1 => content[random.usize(..bytes)] ^= 1 << random.u8(..8),
+                _ => damaged.block(any_block(&mut random)).clone_into(&mut content),
             }
             damaged.write(block, &content).expect("it is on the disk");
         }
@@ -72,13 +71,13 @@ fn damaged_images_are_survived() {
 fn noise_is_survived() {
     let target = target();
     let sound = image(&target);
-    let mut choices = Choices(2);
+    let mut random = Rng::with_seed(2);
     for _ in 0..1_500 {
         let mut damaged = sound.clone();
         for block in 8..sound.geometry().blocks {
-            if choices.below(2) == 0 {
+            if random.bool() {
                 let content: Vec<u8> = (0..sound.geometry().block_size.bytes())
-                    .map(|_| if choices.below(3) == 0 { choices.byte() } else { choices.byte() % 16 })
+                    .map(|_| if random.u8(..3) == 0 { random.u8(..) } else { random.u8(..16) })
                     .collect();
                 damaged.write(Block(block), &content).expect("it is on the disk");
             }
@@ -97,14 +96,14 @@ fn noise_is_survived() {
 fn a_repair_is_complete() {
     let target = target();
     let sound = image(&target);
-    let mut choices = Choices(3);
+    let mut random = Rng::with_seed(3);
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..6_000 {
         let mut damaged = sound.clone();
-        let block = Block(u32::try_from(choices.below(sound.geometry().blocks as usize)).expect("it is a block"));
+        let block = Block(random.u32(..sound.geometry().blocks));
         let mut content = damaged.block(block).to_vec();
-        let at = choices.below(content.len());
-        content[at] = content[at].wrapping_add(1 + choices.byte() % 4);
+        let at = random.usize(..content.len());
+        content[at] = content[at].wrapping_add(random.u8(1..=4));
         damaged.write(block, &content).expect("it is on the disk");
         let mut disk = Disk::new(damaged);
         let Ok(first) = target.fsck(&mut disk) else { continue };

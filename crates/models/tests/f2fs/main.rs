@@ -2,6 +2,5 @@
 
 mod damage;
 mod ops;
-mod random;
 mod searching;
 mod verdicts;

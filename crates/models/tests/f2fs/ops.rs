@@ -2,13 +2,12 @@
 
 use check::{Target, Task, View, Workload};
 use disk::{CrashMode, Disk, OpIndex};
+use fastrand::Rng;
 use models::{
     f2fs::{F2fs, Fsync, Heads, Memory, Variant},
     nodes::NodeTarget,
 };
 use vfs::{Data, Errno, File, Op, Outcome, Path, Reference, Rename, WriteAt, WriteVia};
-
-use crate::random::Choices;
 
 struct Mounted {
     target: NodeTarget<F2fs>,
@@ -89,31 +88,31 @@ fn write(to: &str, offset: u64, len: u64, fill: u8) -> Op {
 const NAMES: [&str; 5] = ["/a", "/bcd", "/efghi", "/jklmnopq", "/r"];
 
 /// Files of at most about `size_max` bytes.
-fn any_op(choices: &mut Choices, size_max: usize) -> Op {
+fn any_op(random: &mut Rng, size_max: u64) -> Op {
     let dirs = ["", "/a", "/r"];
-    let some = |choices: &mut Choices| {
-        let dir = dirs[choices.below(dirs.len())];
-        path(&format!("{dir}{}", NAMES[choices.below(NAMES.len())]))
+    let some = |random: &mut Rng| {
+        let dir = dirs[random.usize(..dirs.len())];
+        path(&format!("{dir}{}", NAMES[random.usize(..NAMES.len())]))
     };
-    let target = some(choices);
+    let target = some(random);
     let file = File::Path(target.clone());
-    match choices.below(9) {
+    match random.u8(..9) {
         0 | 1 => Op::Create { path: target, mode: 0o644 },
         2 => Op::Mkdir { path: target, mode: 0o755 },
         3 => Op::Unlink { path: target },
         4 => Op::Rmdir { path: target },
-        5 => Op::Rename { from: target, to: some(choices), how: Rename::Replace },
-        6 => Op::Truncate { file, size: choices.below(size_max + size_max / 20) as u64 },
+        5 => Op::Rename { from: target, to: some(random), how: Rename::Replace },
+        6 => Op::Truncate { file, size: random.u64(..size_max + size_max / 20) },
         7 => Op::Fsync { file },
-        _ => write(target.as_str(), choices.below(size_max - 56) as u64, 1 + choices.below(80) as u64, choices.byte()),
+        _ => write(target.as_str(), random.u64(..size_max - 56), random.u64(1..=80), random.u8(..)),
     }
 }
 
-fn long_run(variant: Variant, seed: u64, size_max: usize) {
+fn long_run(variant: Variant, seed: u64, size_max: u64) {
     let mut mounted = Mounted::new(variant);
-    let mut choices = Choices(seed);
+    let mut random = Rng::with_seed(seed);
     for number in 0..800 {
-        mounted.run(&any_op(&mut choices, size_max));
+        mounted.run(&any_op(&mut random, size_max));
         if number % 50 == 49 {
             mounted.remount();
         }

@@ -3,24 +3,12 @@
 
 use check::Target;
 use disk::{Block, Disk, Image};
+use fastrand::Rng;
 use models::journal::{FsckMode, Variant};
 
 use crate::{scripted::Scripted, searching::target};
 
 const IMAGES: u64 = 6000;
-
-/// The sequence of `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
 
 /// A file system in use, with a committed transaction in its log: files with holes and links, a directory.
 fn used() -> Image {
@@ -54,14 +42,13 @@ fn checkpointed() -> Image {
 }
 
 /// Changes a few bytes, most of them to small numbers, which are the ones that mean something.
-fn damaged(image: &Image, random: &mut Random) -> Image {
+fn damaged(image: &Image, random: &mut Rng) -> Image {
     let mut image = image.clone();
-    for _ in 0..=random.below(5) {
-        let block = Block(u32::try_from(random.below(u64::from(image.geometry().blocks))).expect("few blocks"));
+    for _ in 0..=random.u8(..5) {
+        let block = Block(random.u32(..image.geometry().blocks));
         let mut content = image.block(block).to_vec();
-        let at = usize::try_from(random.below(content.len() as u64)).expect("few bytes");
-        let limit = if random.below(4) == 0 { 256 } else { 48 };
-        content[at] = u8::try_from(random.below(limit)).expect("a byte");
+        let at = random.usize(..content.len());
+        content[at] = if random.u8(..4) == 0 { random.u8(..) } else { random.u8(..48) };
         image.write(block, &content).expect("the block exists");
     }
     image
@@ -87,7 +74,7 @@ fn survives(fsck: FsckMode, image: &Image) -> bool {
 #[test]
 fn damage_leads_to_errors_or_repairs_and_never_to_a_panic() {
     let images = [used(), checkpointed()];
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     let mut readable = [0, 0, 0];
     for number in 0..IMAGES {
         let image = damaged(&images[usize::from(number % 2 == 0)], &mut random);

@@ -6,10 +6,11 @@
 use check::{Finding, Target, Task};
 use disk::{Block, Disk, Image, OpIndex};
 use explore::Severity;
+use fastrand::Rng;
 use models::mapping::{DEAD_BLOCK, DOUBLE_POINTER, FileMapping, Index, LOST_BLOCK, Layout, Link, Writes};
 use vfs::Op;
 
-use crate::{random::Choices, searching::variant};
+use crate::searching::variant;
 
 const STUDY: (u8, u8) = (4, 11);
 const FREE: u8 = 0xfe;
@@ -146,13 +147,13 @@ fn dead_blocks_of_the_largest_geometry_are_freed() {
 }
 
 /// What a block of garbage is made of: mostly small numbers and marks, since only these look like pointers.
-fn garbage(choices: &mut Choices, blocks: u8) -> [u8; 4] {
-    std::array::from_fn(|_| match choices.below(8) {
-        0 => choices.byte(),
+fn garbage(random: &mut Rng, blocks: u8) -> [u8; 4] {
+    std::array::from_fn(|_| match random.u8(..8) {
+        0 => random.u8(..),
         1 | 2 => FREE,
         3 | 4 => NONE,
-        5 => choices.below(3),
-        _ => choices.below(blocks + 1),
+        5 => random.u8(..3),
+        _ => random.u8(..=blocks),
     })
 }
 
@@ -162,12 +163,12 @@ fn survives_garbage<L: Layout>(size: (u8, u8), images: u64) -> usize {
     let fresh = target.mkfs();
     let mut repaired = 0;
     for seed in 0..images {
-        let mut choices = Choices(seed);
+        let mut random = Rng::with_seed(seed);
         let mut image = fresh.clone();
-        let wrong = 1 + choices.below(6);
+        let wrong = random.u8(1..=6);
         for _ in 0..wrong {
-            let block = choices.below(u8::try_from(image.geometry().blocks).unwrap());
-            image.write(Block(u32::from(block)), &garbage(&mut choices, size.1)).unwrap();
+            let block = Block(random.u32(..image.geometry().blocks));
+            image.write(block, &garbage(&mut random, size.1)).unwrap();
         }
         let (findings, mut disk) = fsck::<L>(size, image);
         let critical = findings.iter().any(|finding| finding.property.severity == Severity::Critical);

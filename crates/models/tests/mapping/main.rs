@@ -3,7 +3,6 @@
 mod fsck;
 mod futures;
 mod ops;
-mod random;
 mod renaming;
 mod searching;
 mod symmetry;

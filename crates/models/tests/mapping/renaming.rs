@@ -8,10 +8,11 @@ use std::collections::HashSet;
 
 use check::{Target, Task, View, Workload};
 use disk::{CrashMode, Disk, OpIndex};
+use fastrand::Rng;
 use models::mapping::{FileMapping, Index, Layout, Link, Reserved, Variant, Writes};
 use vfs::{Op, Reference, Tree};
 
-use crate::{random::Choices, searching::variant};
+use crate::searching::variant;
 
 /// More trees than this are not kept: how many a crash may go back to is not what is tested here.
 const TREES_MAX: usize = 4;
@@ -49,8 +50,8 @@ impl<L: Layout> Run<L> {
     }
 
     /// Begins an op in a random way, or in the first if there are fewer; says which blocks it takes.
-    fn begin_anyhow(&mut self, op: &str, index: u32, choices: &mut Choices) -> Option<[u8; 2]> {
-        self.begin(op, index, u32::from(choices.below(4)));
+    fn begin_anyhow(&mut self, op: &str, index: u32, random: &mut Rng) -> Option<[u8; 2]> {
+        self.begin(op, index, random.u32(..4));
         let task = self.tasks.last().expect("just begun").clone();
         fresh(self, &task).or_else(|| {
             let first = Task { choice: 0, ..task };
@@ -98,19 +99,26 @@ struct Renaming {
 
 impl Renaming {
     /// A random one. Files that share an inode block go on sharing one.
-    fn new(choices: &mut Choices, variant: &Variant, inodes_per_block: u8) -> Self {
-        let groups = choices.order(variant.files / inodes_per_block);
+    fn new(random: &mut Rng, variant: &Variant, inodes_per_block: u8) -> Self {
+        let groups = order(random, variant.files / inodes_per_block);
         let files = groups.iter().flat_map(|group| {
-            let within = choices.order(inodes_per_block);
+            let within = order(random, inodes_per_block);
             within.into_iter().map(move |file| group * inodes_per_block + file).collect::<Vec<_>>()
         });
         let files = files.collect();
-        Self { files, blocks: choices.order(variant.blocks) }
+        Self { files, blocks: order(random, variant.blocks) }
     }
 
     fn block(&self, block: u8) -> u8 {
         self.blocks.get(usize::from(block)).copied().unwrap_or(block)
     }
+}
+
+/// A random order of the numbers below `end`.
+fn order(random: &mut Rng, end: u8) -> Vec<u8> {
+    let mut order: Vec<u8> = (0..end).collect();
+    random.shuffle(&mut order);
+    order
 }
 
 /// Which blocks an op would take; none if it fails.
@@ -132,12 +140,12 @@ fn begin_twin<L: Layout>(twin: &mut Run<L>, op: &str, index: u32, taken: Option<
 }
 
 /// An op that may work now: its kind, and its file.
-fn random_op<L: Layout>(choices: &mut Choices, run: &Run<L>, files: u8) -> (&'static str, u8) {
+fn random_op<L: Layout>(random: &mut Rng, run: &Run<L>, files: u8) -> (&'static str, u8) {
     let busy = |file: u8| run.tasks.iter().any(|task| task.op.paths()[0].as_str() == format!("/f{file}"));
     let idle: Vec<u8> = (0..files).filter(|file| !busy(*file)).collect();
-    let file = choices.pick(&idle);
+    let file = idle[random.usize(..idle.len())];
     let exists = run.reference.tree().lookup(&vfs::Path::root().join(&format!("f{file}"))).is_some();
-    let kind = if exists { choices.pick(&["append", "append", "append", "unlink"]) } else { "create" };
+    let kind = if exists { ["append", "append", "append", "unlink"][random.usize(..4)] } else { "create" };
     (kind, file)
 }
 
@@ -151,25 +159,25 @@ fn op_text(kind: &str, number: u8, fill: u8) -> String {
 
 /// Runs a random workload twice and compares after every request.
 fn compare_twins<L: Layout>(variant: Variant, inodes_per_block: u8, crash: CrashMode, seed: u64) {
-    let choices = &mut Choices(seed);
-    let renaming = Renaming::new(choices, &variant, inodes_per_block);
+    let random = &mut Rng::with_seed(seed);
+    let renaming = Renaming::new(random, &variant, inodes_per_block);
     let symmetric = FileMapping::<L>::new(variant);
     let (mut run, mut twin) = (Run::<L>::new(variant), Run::<L>::new(variant));
     let mut ops = 0;
     let mut forms = HashSet::new();
     while ops < FILLS {
-        if run.tasks.len() < variant.threads && choices.below(2) == 0 {
+        if run.tasks.len() < variant.threads && random.bool() {
             let index = ops;
             ops += 1;
-            let (kind, file) = random_op(choices, &run, variant.files);
-            let taken = run.begin_anyhow(&op_text(kind, file, FILL_MIN + index), u32::from(index), choices);
+            let (kind, file) = random_op(random, &run, variant.files);
+            let taken = run.begin_anyhow(&op_text(kind, file, FILL_MIN + index), u32::from(index), random);
             let twin_op = op_text(kind, renaming.files[usize::from(file)], FILL_MIN + FILLS + index);
             begin_twin(&mut twin, &twin_op, u32::from(index), taken, &renaming);
             let last = run.tasks.len() - 1;
             run.go(last);
             twin.go(last);
         } else if !run.tasks.is_empty() {
-            let task = usize::from(choices.below(u8::try_from(run.tasks.len()).expect("two at most")));
+            let task = random.usize(..run.tasks.len());
             run.go(task);
             twin.go(task);
         }

@@ -14,7 +14,7 @@ mod observe;
 use ground::{Ground, grounds, tree};
 use reference::{
     cases::{Case, tables},
-    workload::{Allowed, Choices, Step, prelude, step},
+    workload::{Allowed, Step, prelude, step},
 };
 use vfs::{Config, Credentials, Reference, diff};
 
@@ -63,8 +63,8 @@ fn random_sequences_agree_with_the_kernel() {
     for ground in grounds() {
         let allowed = Allowed { fallocate: &ground.fallocate, unaligned_direct: ground.checks_direct, users: true };
         for seed in 0..SEQUENCES {
-            let mut choices = Choices(seed);
-            let steps: Vec<_> = (0..STEPS).map(|_| step(&mut choices, allowed)).collect();
+            let mut random = fastrand::Rng::with_seed(seed);
+            let steps: Vec<_> = (0..STEPS).map(|_| step(&mut random, allowed)).collect();
             let agreed = ground.run(0, |kernel| follow(kernel, ground, &steps)).expect("the ground was probed");
             if let Err(why) = agreed {
                 panic!("on {}, seed {seed}: {why}", ground.name);

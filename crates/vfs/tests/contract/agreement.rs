@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fastrand::Rng;
 use vfs::{
     File, Op, Path, Value,
     contract::{Contract, Event},
@@ -10,7 +11,7 @@ use vfs::{
 
 use crate::{
     brute::Brute,
-    random::{Random, Scene, UNTOUCHED, found},
+    random::{Scene, UNTOUCHED, found},
 };
 
 const SCENES: u64 = 4000;
@@ -24,7 +25,7 @@ fn the_judge_agrees_with_enumeration() {
     let mut verdicts: BTreeMap<Option<Contract>, usize> = BTreeMap::new();
     let mut skipped = 0;
     for seed in 0..SCENES {
-        let random = &mut Random(seed);
+        let random = &mut Rng::with_seed(seed);
         let scene = Scene::new(random, 6);
         let events = scene.returned.iter().chain(&scene.under_way).cloned().collect();
         let brute = Brute::new(scene.base.clone(), events, scene.returned.len());
@@ -65,7 +66,7 @@ fn the_judge_agrees_with_enumeration() {
 #[test]
 fn dropping_the_unpinned_end_of_a_history_raises_no_alarm() {
     for seed in 0..200 {
-        let scene = Scene::new(&mut Random(seed), 25);
+        let scene = Scene::new(&mut Rng::with_seed(seed), 25);
         let history = scene.history();
         // A late pin that asks for nothing new: earlier moments are no longer accepted at sight but searched for.
         let mut searched = history.clone();
@@ -87,7 +88,7 @@ fn dropping_the_unpinned_end_of_a_history_raises_no_alarm() {
 fn an_op_that_returns_forbids_nothing_unless_it_says_so() {
     let mut compared = [0; 2];
     for seed in 0..SCENES {
-        let random = &mut Random(seed);
+        let random = &mut Rng::with_seed(seed);
         let scene = Scene::new(random, 6);
         let [last] = scene.under_way.as_slice() else { continue };
         let before = scene.history();

@@ -2,29 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use fastrand::Rng;
 use vfs::{
     Data, File, Node, NodeId, NodeKind, Op, Path, Reference, Rename, Tree, WriteAt, WriteVia,
     contract::{Event, History},
 };
 
-/// `SplitMix64`: the same numbers on every machine.
-pub struct Random(pub u64);
+fn one_in(random: &mut Rng, bound: usize) -> bool {
+    random.usize(..bound) == 0
+}
 
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ mixed >> 31) % bound as u64).unwrap()
-    }
-
-    pub fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
+fn pick<T: Copy>(random: &mut Rng, from: &[T]) -> T {
+    from[random.usize(..from.len())]
 }
 
 const PATHS: [&str; 5] = ["/a", "/b", "/d", "/d/a", "/"];
@@ -32,32 +21,32 @@ const PATHS: [&str; 5] = ["/a", "/b", "/d", "/d/a", "/"];
 /// A file of every base that no op names.
 pub const UNTOUCHED: &str = "/z";
 
-pub fn op(random: &mut Random) -> Op {
-    let mut path = || Path::new(PATHS[random.below(PATHS.len())]).unwrap();
+pub fn op(random: &mut Rng) -> Op {
+    let mut path = || Path::new(pick(random, &PATHS)).unwrap();
     let (path, to) = (path(), path());
     let file = File::Path(path.clone());
     let modes = [0o600, 0o644];
-    match random.below(20) {
+    match random.usize(..20) {
         0 | 1 => Op::Create { path, mode: 0o644 },
         2..=4 => {
-            let (at, len) = (WriteAt::Offset(random.below(2) as u64), 1 + random.below(2) as u64);
-            Op::Write { file, at, data: Data { len, fill: 1 + random.pick(&[0, 1, 2]) }, via: WriteVia::Buffered }
+            let (at, len) = (WriteAt::Offset(random.u64(..2)), random.u64(1..=2));
+            Op::Write { file, at, data: Data { len, fill: random.u8(1..=3) }, via: WriteVia::Buffered }
         }
-        5 => Op::Truncate { file, size: random.below(3) as u64 },
+        5 => Op::Truncate { file, size: random.u64(..3) },
         6 => Op::Mkdir { path, mode: 0o755 },
         7 => Op::Rmdir { path },
         8 => Op::Unlink { path },
         9 | 10 => Op::Rename { from: path, to, how: Rename::Replace },
         11 => Op::Rename { from: path, to, how: Rename::Exchange },
         12 => Op::Link { from: path, to },
-        13 => Op::Chmod { path, mode: *random.pick(&modes) },
+        13 => Op::Chmod { path, mode: pick(random, &modes) },
         14 => Op::Chown { path, uid: Some(1), gid: Some(1) },
-        15 => [Op::Fsync { file: file.clone() }, Op::Fdatasync { file }][random.below(2)].clone(),
+        15 => [Op::Fsync { file: file.clone() }, Op::Fdatasync { file }][random.usize(..2)].clone(),
         16 | 17 => {
-            let data = Data { len: 2, fill: 1 + random.pick(&[0, 1, 2]) };
+            let data = Data { len: 2, fill: random.u8(1..=3) };
             Op::Write { file, at: WriteAt::Offset(0), data, via: WriteVia::Buffered }
         }
-        _ => [Op::Sync, Op::Fsync { file }][usize::from(!random.one_in(4))].clone(),
+        _ => [Op::Sync, Op::Fsync { file }][usize::from(!one_in(random, 4))].clone(),
     }
 }
 
@@ -69,26 +58,26 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn new(random: &mut Random, ops_max: usize) -> Self {
+    pub fn new(random: &mut Rng, ops_max: usize) -> Self {
         let mut reference = Reference::new();
         let untouched = Op::Create { path: Path::new(UNTOUCHED).unwrap(), mode: 0o644 };
         assert!(reference.apply(&untouched).is_ok());
-        let mut event = |random: &mut Random| {
+        let mut event = |random: &mut Rng| {
             let op = op(random);
             let outcome = reference.apply(&op);
             Event { op, outcome, after: reference.tree() }
         };
         let mut returned: Vec<Event> = Vec::new();
-        let (before, after) = (4 + random.below(8), (2 + random.below(ops_max)).min(ops_max));
+        let (before, after) = (4 + random.usize(..8), (2 + random.usize(..ops_max)).min(ops_max));
         let base = (0..before).map(|_| event(random)).last().map(|event| event.after).unwrap();
         while returned.len() < after {
             let event = event(random);
             // Some failed ops belong into a history, but most say nothing.
-            if event.outcome.is_ok() || random.one_in(20) {
+            if event.outcome.is_ok() || one_in(random, 20) {
                 returned.push(event);
             }
         }
-        let under_way = if random.one_in(2) { returned.pop().into_iter().collect() } else { Vec::new() };
+        let under_way = if one_in(random, 2) { returned.pop().into_iter().collect() } else { Vec::new() };
         Self { base, returned, under_way }
     }
 
@@ -108,21 +97,21 @@ impl Scene {
 
 /// A tree that takes each name, attribute and byte from some moment, most of them late ones, and perhaps one thing
 /// more that is from no moment.
-pub fn found(random: &mut Random, trees: &[&Tree]) -> Tree {
-    let late = 1 + random.below(trees.len());
+pub fn found(random: &mut Rng, trees: &[&Tree]) -> Tree {
+    let late = 1 + random.usize(..trees.len());
     let mut nodes: BTreeMap<NodeId, Node> = BTreeMap::new();
-    let any = |random: &mut Random| trees.len() - 1 - random.below(late);
-    let whole = random.one_in(2).then(|| any(random));
-    let moment = |random: &mut Random| whole.unwrap_or_else(|| any(random));
+    let any = |random: &mut Rng| trees.len() - 1 - random.usize(..late);
+    let whole = one_in(random, 2).then(|| any(random));
+    let moment = |random: &mut Rng| whole.unwrap_or_else(|| any(random));
     let mut next = vec![trees[0].root];
     while let Some(id) = next.pop() {
         let states: Vec<&Arc<Node>> = trees.iter().filter_map(|tree| tree.node(id)).collect();
-        let state = |random: &mut Random| match trees[moment(random)].node(id) {
+        let state = |random: &mut Rng| match trees[moment(random)].node(id) {
             Some(state) => state.clone(),
             None => (*states.last().unwrap()).clone(),
         };
         let mut node = (*state(random)).clone();
-        if random.one_in(3) {
+        if one_in(random, 3) {
             (node.mode, node.uid, node.gid) = (state(random).mode, state(random).uid, state(random).gid);
         }
         let other = trees[any(random)].node(id).unwrap_or(states.last().unwrap());
@@ -130,7 +119,7 @@ pub fn found(random: &mut Random, trees: &[&Tree]) -> Tree {
             (NodeKind::Dir(_), _) => {
                 let names = states.iter().flat_map(|state| state.entries().unwrap().keys()).cloned();
                 let names: std::collections::BTreeSet<Arc<str>> = names.collect();
-                let mixed = random.one_in(2);
+                let mixed = one_in(random, 2);
                 let whole = state(random);
                 let chosen = names.into_iter().filter_map(|name| {
                     let from = if mixed { state(random) } else { whole.clone() };
@@ -142,27 +131,28 @@ pub fn found(random: &mut Random, trees: &[&Tree]) -> Tree {
             }
             (NodeKind::File(bytes), NodeKind::File(other)) => {
                 let other_size = if whole.is_some() { bytes.len() } else { other.len() };
-                let size = if random.one_in(20) { random.below(4) } else { *random.pick(&[bytes.len(), other_size]) };
-                let byte = |offset| [&bytes, other][random.below(2)].get(offset).copied().unwrap_or(0);
+                let size =
+                    if one_in(random, 20) { random.usize(..4) } else { pick(random, &[bytes.len(), other_size]) };
+                let byte = |offset| [&bytes, other][random.usize(..2)].get(offset).copied().unwrap_or(0);
                 NodeKind::File((0..size).map(byte).collect())
             }
             (kind, _) => kind,
         };
         nodes.insert(id, node);
     }
-    if random.one_in(6) {
+    if one_in(random, 6) {
         disturb(random, &mut nodes, trees[0].root);
     }
     sound(trees[0].root, nodes, random)
 }
 
-fn disturb(random: &mut Random, nodes: &mut BTreeMap<NodeId, Node>, root: NodeId) {
+fn disturb(random: &mut Rng, nodes: &mut BTreeMap<NodeId, Node>, root: NodeId) {
     let ids: Vec<NodeId> = nodes.keys().copied().collect();
-    let (victim, copy) = (*random.pick(&ids), NodeId(1000));
-    let name: Arc<str> = Arc::from(*random.pick(&["a", "b", "z"]));
+    let (victim, copy) = (pick(random, &ids), NodeId(1000));
+    let name: Arc<str> = Arc::from(pick(random, &["a", "b", "z"]));
     let duplicate = nodes[&victim].clone();
-    match (random.below(5), &mut nodes.get_mut(&victim).unwrap().kind) {
-        (0, NodeKind::File(bytes)) => *bytes = bytes.iter().map(|_| *random.pick(&[0, 1, 3, 9])).collect(),
+    match (random.usize(..5), &mut nodes.get_mut(&victim).unwrap().kind) {
+        (0, NodeKind::File(bytes)) => *bytes = bytes.iter().map(|_| pick(random, &[0, 1, 3, 9])).collect(),
         (1, NodeKind::Dir(entries)) => drop(entries.remove(&name)),
         (2, NodeKind::File(_)) => {
             let NodeKind::Dir(entries) = &mut nodes.get_mut(&root).unwrap().kind else { unreachable!() };
@@ -173,13 +163,13 @@ fn disturb(random: &mut Random, nodes: &mut BTreeMap<NodeId, Node>, root: NodeId
             entries.insert(name, copy);
             nodes.insert(copy, duplicate);
         }
-        _ => nodes.get_mut(&victim).unwrap().mode = *random.pick(&[0o600, 0o777]),
+        _ => nodes.get_mut(&victim).unwrap().mode = pick(random, &[0o600, 0o777]),
     }
 }
 
 /// Drops what cannot be reached, gives every node another identity and counts links, once in a while wrongly. A
 /// directory keeps one name, as an observer would see it.
-fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Random) -> Tree {
+fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Rng) -> Tree {
     let (mut links, mut kept) = (BTreeMap::from([(root, 2u32)]), BTreeMap::new());
     let mut next = vec![root];
     while let Some(id) = next.pop() {
@@ -202,7 +192,7 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Random) -
     let renamed = |id: NodeId| NodeId(5000 - id.0);
     let mut tree = BTreeMap::new();
     for (id, mut node) in kept {
-        node.nlink = links[&id] + u32::from(random.one_in(200));
+        node.nlink = links[&id] + u32::from(one_in(random, 200));
         if let NodeKind::Dir(entries) = &mut node.kind {
             for child in entries.values_mut() {
                 *child = renamed(*child);

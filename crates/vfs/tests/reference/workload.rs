@@ -1,33 +1,16 @@
 //! Random ops over a few names, so that they meet each other: most succeed, many fail in interesting ways.
 
+use fastrand::Rng;
 use vfs::{Credentials, Data, Fallocate, Fd, File, Op, OpenFlags, Path, Rename, WriteAt, WriteVia};
 
 use super::notation::{chmod, create_mode, mkdir_mode, open, stranger, user, write};
 
-/// A small deterministic source of choices (the sequence of `SplitMix64`).
-pub struct Choices(pub u64);
+fn percent(random: &mut Rng, chance: u8) -> bool {
+    random.u8(..100) < chance
+}
 
-impl Choices {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn percent(&mut self, chance: u64) -> bool {
-        self.below(100) < chance
-    }
-
-    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        let index = usize::try_from(self.below(from.len() as u64)).expect("an index of the slice");
-        from[index].clone()
-    }
+fn pick<T: Clone>(random: &mut Rng, from: &[T]) -> T {
+    from[random.usize(..from.len())].clone()
 }
 
 /// One op, and who does it.
@@ -56,10 +39,10 @@ const LENGTHS: [u64; 7] = [0, 1, 100, 512, 4096, 6000, 8192];
 const TARGETS: [&str; 13] =
     ["a", "b", "../a", "d/a", "/a", "/d/", ".", "..", "/", "a/", "a/b", "missing", "../../d/../b"];
 
-pub fn step(choices: &mut Choices, allowed: Allowed) -> Step {
+pub fn step(random: &mut Rng, allowed: Allowed) -> Step {
     let callers = [Credentials::default(), Credentials::default(), user(), stranger()];
-    let caller = if allowed.users { choices.pick(&callers) } else { Credentials::default() };
-    Step { caller, op: op(choices, allowed) }
+    let caller = if allowed.users { pick(random, &callers) } else { Credentials::default() };
+    Step { caller, op: op(random, allowed) }
 }
 
 /// What root does before a workload, so that it finds something to work on.
@@ -76,13 +59,13 @@ pub fn prelude() -> Vec<Step> {
     ops.into_iter().map(|op| Step { caller: Credentials::default(), op }).collect()
 }
 
-fn path(choices: &mut Choices) -> Path {
-    let depth = choices.pick(&[1, 1, 1, 1, 2, 2, 2, 3]);
+fn path(random: &mut Rng) -> Path {
+    let depth = pick(random, &[1, 1, 1, 1, 2, 2, 2, 3]);
     let mut text = String::new();
     for _ in 0..depth {
-        text += if choices.percent(3) { "//" } else { "/" };
+        text += if percent(random, 3) { "//" } else { "/" };
         let long = "n".repeat(256);
-        text += match choices.below(100) {
+        text += match random.u8(..100) {
             0..35 => "a",
             35..65 => "b",
             65..92 => "d",
@@ -93,22 +76,22 @@ fn path(choices: &mut Choices) -> Path {
             _ => "c",
         };
     }
-    if choices.percent(4) {
+    if percent(random, 4) {
         text.push('/');
     }
     Path::new(&text).expect("it starts with a slash")
 }
 
-fn fd(choices: &mut Choices) -> Fd {
-    Fd(choices.pick(&[0, 1, 2]))
+fn fd(random: &mut Rng) -> Fd {
+    Fd(pick(random, &[0, 1, 2]))
 }
 
-fn file(choices: &mut Choices) -> File {
-    if choices.percent(40) { File::Fd(fd(choices)) } else { File::Path(path(choices)) }
+fn file(random: &mut Rng) -> File {
+    if percent(random, 40) { File::Fd(fd(random)) } else { File::Path(path(random)) }
 }
 
-fn flags(choices: &mut Choices) -> OpenFlags {
-    let mut flags = OpenFlags(choices.pick(&[0, 1, 2, 2, 2, 3]));
+fn flags(random: &mut Rng) -> OpenFlags {
+    let mut flags = OpenFlags(pick(random, &[0, 1, 2, 2, 2, 3]));
     let some = [
         (40, OpenFlags::CREAT),
         (15, OpenFlags::EXCL),
@@ -120,76 +103,68 @@ fn flags(choices: &mut Choices) -> OpenFlags {
         (5, OpenFlags::DSYNC),
     ];
     for (chance, flag) in some {
-        if choices.percent(chance) {
+        if percent(random, chance) {
             flags = flags | flag;
         }
     }
     flags
 }
 
-fn any_write(choices: &mut Choices, allowed: Allowed) -> Op {
-    let via = choices.pick(&[WriteVia::Buffered, WriteVia::Buffered, WriteVia::Mmap, WriteVia::Direct]);
-    let mut at = if choices.percent(25) { WriteAt::End } else { WriteAt::Offset(choices.pick(&OFFSETS)) };
-    let mut len = choices.pick(&LENGTHS);
-    let mut file = file(choices);
+fn any_write(random: &mut Rng, allowed: Allowed) -> Op {
+    let via = pick(random, &[WriteVia::Buffered, WriteVia::Buffered, WriteVia::Mmap, WriteVia::Direct]);
+    let mut at = if percent(random, 25) { WriteAt::End } else { WriteAt::Offset(pick(random, &OFFSETS)) };
+    let mut len = pick(random, &LENGTHS);
+    let mut file = file(random);
     if via == WriteVia::Direct && !allowed.unaligned_direct {
         // A slot may have been opened to append at an odd size, so only paths are sure to be aligned.
-        (at, len) = (WriteAt::Offset(choices.pick(&[0, 512, 4096])), choices.pick(&[512, 4096]));
-        file = File::Path(path(choices));
+        (at, len) = (WriteAt::Offset(pick(random, &[0, 512, 4096])), pick(random, &[512, 4096]));
+        file = File::Path(path(random));
     }
-    let data = Data { len, fill: choices.pick(&[1, 2, 3, 255]) };
+    let data = Data { len, fill: pick(random, &[1, 2, 3, 255]) };
     Op::Write { file, at, data, via }
 }
 
-fn xattr_name(choices: &mut Choices) -> &'static str {
-    choices.pick(&[
-        "user.a",
-        "user.a",
-        "user.b",
-        "trusted.a",
-        "security.a",
-        "user.",
-        "nothing",
-        "other.a",
-        "",
-        "system.x",
-    ])
+fn xattr_name(random: &mut Rng) -> &'static str {
+    pick(
+        random,
+        &["user.a", "user.a", "user.b", "trusted.a", "security.a", "user.", "nothing", "other.a", "", "system.x"],
+    )
 }
 
-fn op(choices: &mut Choices, allowed: Allowed) -> Op {
-    let mode = choices.pick(&MODES);
-    match choices.below(100) {
-        0..12 => Op::Open { path: path(choices), flags: flags(choices), mode, fd: fd(choices) },
-        12..16 => Op::Close { fd: fd(choices) },
-        16..23 => Op::Create { path: path(choices), mode },
-        23..28 => Op::Read { file: file(choices), offset: choices.pick(&OFFSETS), len: choices.pick(&LENGTHS) },
-        28..38 => any_write(choices, allowed),
-        38..42 => Op::Truncate { file: file(choices), size: choices.pick(&OFFSETS) },
+fn op(random: &mut Rng, allowed: Allowed) -> Op {
+    let mode = pick(random, &MODES);
+    match random.u8(..100) {
+        0..12 => Op::Open { path: path(random), flags: flags(random), mode, fd: fd(random) },
+        12..16 => Op::Close { fd: fd(random) },
+        16..23 => Op::Create { path: path(random), mode },
+        23..28 => Op::Read { file: file(random), offset: pick(random, &OFFSETS), len: pick(random, &LENGTHS) },
+        28..38 => any_write(random, allowed),
+        38..42 => Op::Truncate { file: file(random), size: pick(random, &OFFSETS) },
         42..47 => Op::Fallocate {
-            file: file(choices),
-            how: choices.pick(allowed.fallocate),
-            offset: choices.pick(&[0, 1, 4096, 8192]),
-            len: choices.pick(&[0, 1, 512, 4096, 8192]),
+            file: file(random),
+            how: pick(random, allowed.fallocate),
+            offset: pick(random, &[0, 1, 4096, 8192]),
+            len: pick(random, &[0, 1, 512, 4096, 8192]),
         },
-        47..54 => Op::Mkdir { path: path(choices), mode },
-        54..58 => Op::Rmdir { path: path(choices) },
-        58..63 => Op::Unlink { path: path(choices) },
-        63..74 => Op::Rename { from: path(choices), to: path(choices), how: choices.pick(Rename::ALL) },
-        74..79 => Op::Link { from: path(choices), to: path(choices) },
-        79..83 => Op::Symlink { target: choices.pick(&TARGETS).into(), path: path(choices) },
-        83..87 => Op::Chmod { path: path(choices), mode },
+        47..54 => Op::Mkdir { path: path(random), mode },
+        54..58 => Op::Rmdir { path: path(random) },
+        58..63 => Op::Unlink { path: path(random) },
+        63..74 => Op::Rename { from: path(random), to: path(random), how: pick(random, Rename::ALL) },
+        74..79 => Op::Link { from: path(random), to: path(random) },
+        79..83 => Op::Symlink { target: pick(random, &TARGETS).into(), path: path(random) },
+        83..87 => Op::Chmod { path: path(random), mode },
         87..91 => {
             let ids = [None, Some(0), Some(1000), Some(1001), Some(2000)];
-            Op::Chown { path: path(choices), uid: choices.pick(&ids), gid: choices.pick(&ids) }
+            Op::Chown { path: path(random), uid: pick(random, &ids), gid: pick(random, &ids) }
         }
         91..95 => Op::Setxattr {
-            path: path(choices),
-            name: xattr_name(choices).into(),
-            value: Data { len: choices.pick(&[0, 1, 20]), fill: 7 },
+            path: path(random),
+            name: xattr_name(random).into(),
+            value: Data { len: pick(random, &[0, 1, 20]), fill: 7 },
         },
-        95..97 => Op::Removexattr { path: path(choices), name: xattr_name(choices).into() },
-        97 => Op::Msync { file: file(choices), offset: choices.pick(&OFFSETS), len: choices.pick(&LENGTHS) },
-        98 => Op::Fsync { file: file(choices) },
-        _ => choices.pick(&[Op::Remount, Op::Crash, Op::Fdatasync { file: File::Fd(Fd(1)) }]),
+        95..97 => Op::Removexattr { path: path(random), name: xattr_name(random).into() },
+        97 => Op::Msync { file: file(random), offset: pick(random, &OFFSETS), len: pick(random, &LENGTHS) },
+        98 => Op::Fsync { file: file(random) },
+        _ => pick(random, &[Op::Remount, Op::Crash, Op::Fdatasync { file: File::Fd(Fd(1)) }]),
     }
 }
