@@ -1,68 +1,10 @@
 //! Known bugs of log trees by the ops that showed them: the right variant keeps its promise under each of them, and the
 //! flaw that stands for the bug breaks it. The scripts are those of the `CrashMonkey` study and of fstests.
 
-use check::{Finding, Promise, Target, Task, View};
-use disk::{CrashMode, Disk, Image};
-use models::{
-    cow::{Commit, Cow, Flaw, Memory, Variant},
-    nodes::NodeTarget,
-};
-use vfs::{Errno, Op, Outcome, Tree};
+use models::cow::{Commit, Flaw, Variant};
+use vfs::Op;
 
-use crate::searching::{names, search};
-
-/// A target that is only ever asked for these ops, one after the other.
-struct Scripted {
-    target: NodeTarget<Cow>,
-    ops: Vec<Op>,
-}
-
-impl Scripted {
-    fn new(variant: Variant, script: &str) -> Self {
-        let ops = script.split(';').map(|op| spelled_out(op.trim())).collect();
-        Self { target: NodeTarget::new(Cow::new(variant)), ops }
-    }
-}
-
-impl Target for Scripted {
-    type Mounted = Memory;
-
-    fn mkfs(&self) -> Image {
-        self.target.mkfs()
-    }
-
-    fn mount(&self, disk: &mut Disk) -> Result<Memory, Errno> {
-        self.target.mount(disk)
-    }
-
-    fn unmount(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
-        self.target.unmount(memory, disk)
-    }
-
-    fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
-        self.target.step(memory, disk, task)
-    }
-
-    fn observe(&self, memory: &Memory, disk: &Disk) -> Result<Tree, Errno> {
-        self.target.observe(memory, disk)
-    }
-
-    fn encode(&self, memory: &Memory, bytes: &mut Vec<u8>) {
-        self.target.encode(memory, bytes);
-    }
-
-    fn promise(&self) -> Promise {
-        self.target.promise()
-    }
-
-    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
-        ops.extend(self.ops.get(view.returned.len()).cloned());
-    }
-
-    fn invariants(&self, memory: &Memory, disk: &Disk) -> Vec<Finding> {
-        self.target.invariants(memory, disk)
-    }
-}
+use crate::searching::{names, play};
 
 /// `mv A/foo bar` as an op: the verb as in a shell, every path from the root.
 fn spelled_out(short: &str) -> Op {
@@ -82,10 +24,9 @@ fn spelled_out(short: &str) -> Op {
 }
 
 fn violated(variant: Variant, script: &str) -> Vec<String> {
-    let target = Scripted::new(variant, script);
-    let depth = u32::try_from(target.ops.len()).expect("a script is short");
-    let report = search(&target, CrashMode::Subsets, depth, false, 1);
-    assert_eq!(report.depth, depth, "{script}: the script was not played to its end");
+    let ops: Vec<Op> = script.split(';').map(|op| spelled_out(op.trim())).collect();
+    let report = play(variant, &ops);
+    assert_eq!(report.depth as usize, ops.len(), "{script}: the script was not played to its end");
     names(&report)
 }
 

@@ -1,13 +1,13 @@
 //! One way to search a target, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::Budget;
 use models::{
     cow::{Cow, Variant},
     nodes::NodeTarget,
 };
-use vfs::{contract::Contract, generate::OpSet};
+use vfs::{Op, contract::Contract, generate::OpSet};
 
 /// Searches completely to a depth, under the contract that the target promises.
 pub fn search(target: &dyn Checkable, crash: CrashMode, depth: u32, go_on: bool, threads: usize) -> CheckReport {
@@ -34,7 +34,21 @@ pub fn search_with(options: CheckOptions, target: &dyn Checkable, depth: u32, th
         budget: Budget { depth: Some(depth), ..Budget::default() },
         ..RunOptions::exhaustive("model:cow")
     };
-    let report = target.check(options, &run, &mut |_, _| {});
+    complete(options, target, &run)
+}
+
+/// Does these ops one after the other, with the power cut everywhere. Nothing follows a power cut.
+pub fn play(variant: Variant, script: &[Op]) -> CheckReport {
+    let target = NodeTarget::new(Cow::new(variant));
+    let contract = Checkable::promise(&target).contract;
+    let crash = CrashMode::Subsets;
+    let options = CheckOptions { crash, contract, continue_after_crash: false, ..CheckOptions::default() };
+    let workload = Workload { script: Some(script.into()), ..Workload::default() };
+    complete(options, &target, &RunOptions { workload, ..RunOptions::exhaustive("model:cow") })
+}
+
+fn complete(options: CheckOptions, target: &dyn Checkable, run: &RunOptions) -> CheckReport {
+    let report = target.check(options, run, &mut |_, _| {});
     let report = report.expect("a search without a checkpoint has nothing that could fail");
     assert!(report.complete, "{options:?}: {:?}", report.limits);
     report

@@ -6,7 +6,7 @@ use disk::{Block, Disk, Image};
 use fastrand::Rng;
 use models::journal::{FsckMode, Variant};
 
-use crate::{scripted::Scripted, searching::target};
+use crate::searching::{run, target};
 
 const IMAGES: u64 = 6000;
 
@@ -22,13 +22,10 @@ fn used() -> Image {
         write("/d", offset=0, len=50, fill=9)
         sync()
     "#;
-    let Scripted { target, ops } = Scripted::new(target(Variant::default()), script);
+    let target = target(Variant::default());
     let mut disk = Disk::new(target.mkfs());
     let mut memory = target.mount(&mut disk).expect("a fresh file system mounts");
-    for (op, index) in ops.into_iter().zip((0..).map(disk::OpIndex)) {
-        let mut task = check::Task { op, index, choice: 0, pc: 0, registers: [0; 12] };
-        assert!(matches!(target.step(&mut memory, &mut disk, &mut task), Some(Ok(_))), "{}", task.op);
-    }
+    run(&target, &mut memory, &mut disk, script);
     disk.image().clone()
 }
 

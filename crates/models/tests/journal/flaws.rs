@@ -1,13 +1,10 @@
 //! Each flaw is found, and the right variant is silent within the same bounds.
 
-use check::CheckOptions;
+use check::{CheckOptions, Target};
 use disk::CrashMode::{self, Subsets, Torn};
 use models::journal::{Flaw, Variant};
 
-use crate::{
-    scripted::Scripted,
-    searching::{Bounds, check, critical, search, search_with, target, violated},
-};
+use crate::searching::{Bounds, critical, play, search, search_with, target, violated};
 
 /// A flaw, the bounds within which a search meets it, and what it breaks there.
 fn assert_found(flaw: Flaw, ops: &'static str, depth: u32, crash: CrashMode, property: &str) {
@@ -21,12 +18,7 @@ fn assert_found(flaw: Flaw, ops: &'static str, depth: u32, crash: CrashMode, pro
 /// As [`assert_found`], for one list of ops.
 fn assert_found_by(flaw: Flaw, script: &str, property: &str) {
     let right = Variant::fitting(Some(flaw));
-    let run = |variant| {
-        let scripted = Scripted::new(target(variant), script);
-        let depth = u32::try_from(scripted.ops.len()).expect("a short script");
-        let contract = check::Target::promise(&scripted).contract;
-        check(&scripted, contract, Bounds { ops: "", depth, crash: Subsets, workers: 1 })
-    };
+    let run = |variant| play(variant, script, Subsets, target(variant).promise().contract);
     let report = run(Variant { flaw: Some(flaw), ..right });
     assert!(critical(&report).contains(&property), "{}: {:?}", flaw.name(), violated(&report));
     let silent = run(right);
@@ -158,9 +150,8 @@ fn an_exchange_is_seen_as_a_whole_and_chmod_is_not_offered() {
         rename("/a", "/d/b", how=exchange)
         sync()
     "#;
-    let scripted = Scripted::new(target(Variant::default()), script);
-    let contract = check::Target::promise(&scripted).contract;
-    let report = check(&scripted, contract, Bounds { ops: "", depth: 6, crash: Subsets, workers: 1 });
+    let contract = target(Variant::default()).promise().contract;
+    let report = play(Variant::default(), script, Subsets, contract);
     assert_eq!((violated(&report), report.depth), (Vec::new(), 6));
     let lacks = |op: &str| {
         let ops = ["create(\"/a\")", op].map(|op| op.parse().expect("an op"));

@@ -4,5 +4,4 @@ mod damage;
 mod flaws;
 mod recovery;
 mod right;
-mod scripted;
 mod searching;

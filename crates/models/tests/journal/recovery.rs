@@ -1,14 +1,11 @@
 //! Recovery under fire: it is cut short at every point, and recovering again must give the same tree.
 
-use check::{Target, Task};
-use disk::{CrashMode, Disk, Image, Limits, OpIndex, Position, crash_states};
+use check::Target;
+use disk::{CrashMode, Disk, Image, Limits, Position, crash_states};
 use models::journal::{DataMode, Flaw, FsckMode, Variant};
 use vfs::{Path, Tree};
 
-use crate::{
-    scripted::Scripted,
-    searching::{Bounds, search, target, violated},
-};
+use crate::searching::{Bounds, run, search, target, violated};
 
 const SCRIPT: &str = r#"
     create("/a", mode=0644)
@@ -20,16 +17,12 @@ const SCRIPT: &str = r#"
 "#;
 
 /// Does the script, and perhaps unmounts. Mounting is over: its requests are not in the log.
-fn run(variant: Variant, unmount: bool) -> Disk {
-    let Scripted { target, ops } = Scripted::new(target(variant), SCRIPT);
+fn used(variant: Variant, unmount: bool) -> Disk {
+    let target = target(variant);
     let mut start = Disk::new(target.mkfs());
     let mut memory = target.mount(&mut start).expect("a fresh file system mounts");
     let mut disk = Disk::new(start.image().clone());
-    for (op, index) in ops.into_iter().zip((0..).map(OpIndex)) {
-        let mut task = Task { op: op.clone(), index, choice: 0, pc: 0, registers: [0; 12] };
-        let outcome = target.step(&mut memory, &mut disk, &mut task);
-        assert!(matches!(outcome, Some(Ok(_))), "{op}: {outcome:?}");
-    }
+    run(&target, &mut memory, &mut disk, SCRIPT);
     if unmount {
         target.unmount(&mut memory, &mut disk).expect("it can be unmounted");
     }
@@ -61,7 +54,7 @@ fn recover(variant: Variant, image: &Image) -> (Tree, Disk) {
 /// How many second recoveries gave another tree than the first, of how many.
 fn differing(variant: Variant, unmount: bool) -> (usize, usize) {
     let (mut differing, mut all) = (0, 0);
-    for image in images(&run(variant, unmount)) {
+    for image in images(&used(variant, unmount)) {
         let (tree, disk) = recover(variant, &image);
         for image in images(&disk) {
             let mut disk = Disk::new(image.clone());
@@ -108,7 +101,7 @@ fn a_check_that_says_clean_before_it_replays_cannot_be_cut_short() {
 #[test]
 fn fast_and_full_checks_and_the_mount_give_the_same_tree() {
     let variant = Variant::default();
-    for image in images(&run(variant, true)) {
+    for image in images(&used(variant, true)) {
         let [off, fast, full] =
             [FsckMode::Off, FsckMode::Fast, FsckMode::Full].map(|fsck| recover(Variant { fsck, ..variant }, &image).0);
         assert!(off.same_as(&fast) && fast.same_as(&full));
@@ -118,7 +111,7 @@ fn fast_and_full_checks_and_the_mount_give_the_same_tree() {
 #[test]
 fn an_unmounted_file_system_is_mounted_without_replay() {
     let target = target(Variant::default());
-    let image = run(Variant::default(), true).image().clone();
+    let image = used(Variant::default(), true).image().clone();
     let mut disk = Disk::new(image.clone());
     let memory = target.mount(&mut disk).expect("it mounts");
     let wrote: Vec<_> = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).0).collect();

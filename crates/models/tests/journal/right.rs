@@ -7,10 +7,7 @@ use disk::CrashMode::{Flushed, Prefix, Subsets, Torn};
 use models::journal::{DataMode, FsckMode, Layout, TRANSACTION_BLOCKS_MAX, Variant};
 use vfs::{contract::Contract, generate::ObjectBounds};
 
-use crate::{
-    scripted::Scripted,
-    searching::{Bounds, check, search, search_with, target, violated},
-};
+use crate::searching::{Bounds, play, search, search_target, search_with, target, violated};
 
 const MODES: [DataMode; 3] = [DataMode::Ordered, DataMode::Writeback, DataMode::Journal];
 /// Everything that the workload knows, and less of it for deeper searches.
@@ -53,11 +50,10 @@ fn every_mode_keeps_its_promise_while_the_log_goes_round_and_the_disk_is_full() 
 fn sizes_need_not_be_whole_blocks() {
     for data in MODES {
         let mut target = target(Variant { data, ..Variant::default() });
-        let ops = "create,write,truncate,sync".parse().expect("a set of ops");
         let block = NonZeroU64::new(20).expect("not zero");
-        *target.bounds_mut() = ObjectBounds { ops, block, size_max: 40, files_max: 1, ..target.bounds_mut().clone() };
-        let contract = Target::promise(&target).contract;
-        let report = check(&target, contract, Bounds { ops: "", depth: 5, crash: Subsets, workers: 2 });
+        *target.bounds_mut() = ObjectBounds { block, size_max: 40, files_max: 1, ..target.bounds_mut().clone() };
+        let bounds = Bounds { ops: "create,write,truncate,sync", depth: 5, crash: Subsets, workers: 2 };
+        let report = search_target(target, CheckOptions::default(), bounds);
         assert_eq!(violated(&report), [""; 0], "{data:?}");
     }
 }
@@ -83,8 +79,7 @@ fn promises_differ_by_mode_and_the_strongest_is_not_kept_by_the_others() {
         sync()
     "#;
     for (data, kept) in MODES.into_iter().zip([false, false, true]) {
-        let scripted = Scripted::new(target(Variant { data, ..Variant::default() }), script);
-        let report = check(&scripted, Contract::Prefix, Bounds { ops: "", depth: 6, crash: Prefix, workers: 1 });
+        let report = play(Variant { data, ..Variant::default() }, script, Prefix, Contract::Prefix);
         let expected: &[&str] = if kept { &[] } else { &["one-moment-contents"] };
         assert_eq!(violated(&report), expected, "{data:?}");
     }

@@ -1,13 +1,13 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target};
-use disk::CrashMode;
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target, Task, Workload};
+use disk::{CrashMode, Disk, OpIndex};
 use explore::{Budget, Severity};
 use models::{
-    journal::{Journal, Variant},
+    journal::{Journal, Memory, Variant},
     nodes::NodeTarget,
 };
-use vfs::{contract::Contract, generate::OpSet};
+use vfs::{contract::Contract, generate::OpSet, text::parse_workload};
 
 /// A search of a variant within bounds.
 #[derive(Clone, Copy, Debug)]
@@ -30,27 +30,43 @@ pub fn search(variant: Variant, bounds: Bounds) -> CheckReport {
 
 /// As [`search`], with more that may go wrong.
 pub fn search_with(variant: Variant, options: CheckOptions, bounds: Bounds) -> CheckReport {
-    let mut target = target(variant);
+    search_target(target(variant), options, bounds)
+}
+
+/// As [`search_with`], for a target whose workload is another one besides its ops.
+pub fn search_target(mut target: NodeTarget<Journal>, options: CheckOptions, bounds: Bounds) -> CheckReport {
     target.bounds_mut().ops = bounds.ops.parse::<OpSet>().expect("a set of ops");
     let contract = Target::promise(&target).contract;
-    check_with(&target, CheckOptions { crash: bounds.crash, contract, ..options }, bounds)
-}
-
-/// Searches a target; the search must be complete within its bounds.
-pub fn check(target: &dyn Checkable, contract: Contract, bounds: Bounds) -> CheckReport {
-    check_with(target, CheckOptions { crash: bounds.crash, contract, ..CheckOptions::default() }, bounds)
-}
-
-/// As [`check`], with more that may go wrong.
-pub fn check_with(target: &dyn Checkable, options: CheckOptions, bounds: Bounds) -> CheckReport {
     let run = RunOptions {
         threads: bounds.workers,
         budget: Budget { depth: Some(bounds.depth), ..Budget::default() },
         ..RunOptions::exhaustive("model:journal")
     };
-    let report = target.check(options, &run, &mut |_, _| {}).expect("a search without a checkpoint cannot fail");
-    assert!(report.complete, "{bounds:?}: {:?}", report.limits);
+    complete(&target, CheckOptions { crash: bounds.crash, contract, ..options }, &run)
+}
+
+/// Does the ops of a script one after the other, with a power cut everywhere.
+pub fn play(variant: Variant, script: &str, crash: CrashMode, contract: Contract) -> CheckReport {
+    let ops = parse_workload(script).expect("every line is an op");
+    let workload = Workload { script: Some(ops.into()), ..Workload::default() };
+    let options = CheckOptions { crash, contract, ..CheckOptions::default() };
+    complete(&target(variant), options, &RunOptions { workload, ..RunOptions::exhaustive("model:journal") })
+}
+
+fn complete(target: &NodeTarget<Journal>, options: CheckOptions, run: &RunOptions) -> CheckReport {
+    let report = target.check(options, run, &mut |_, _| {}).expect("a search without a checkpoint cannot fail");
+    assert!(report.complete, "{run:?}: {:?}", report.limits);
     report
+}
+
+/// Does the ops of a script on a disk, without a search; all of them must succeed.
+pub fn run(target: &NodeTarget<Journal>, memory: &mut Memory, disk: &mut Disk, script: &str) {
+    let ops = parse_workload(script).expect("every line is an op");
+    for (op, index) in ops.into_iter().zip((0..).map(OpIndex)) {
+        let mut task = Task { op, index, choice: 0, pc: 0, registers: [0; 12] };
+        let outcome = target.step(memory, disk, &mut task);
+        assert!(matches!(outcome, Some(Ok(_))), "{}: {outcome:?}", task.op);
+    }
 }
 
 /// The names of the violated properties, in alphabetical order.
