@@ -1,4 +1,4 @@
-//! Every rule of the reference, as tables. The same tables are put to the kernel by `against_kernel`.
+//! Every rule of the reference, as tables. The same tables are put to the kernel by `against_reference` in `posix`.
 
 mod reference;
 

@@ -1,7 +1,7 @@
 //! Cases as data: what was done before, one op, what it must return and leave.
 //!
-//! The same tables run on the reference (`reference_tables.rs`) and on a kernel (`against_kernel`), so an expectation
-//! that the kernel does not share is noticed.
+//! The same tables run on the reference (`reference_tables.rs`) and on a kernel (`against_reference` in `posix`), so
+//! an expectation that the kernel does not share is noticed.
 
 mod attributes;
 mod data;

@@ -1,17 +1,15 @@
-//! The reference against the kernel of this machine: same ops, same outcomes, same trees.
+//! System calls on the kernel of this machine against the reference: same ops, same outcomes, same trees.
 //!
 //! Runs as root only, each sequence in a thread shut into a fresh directory. What is not compared, and why, stands in
 //! `legal.rs`; an arm that cannot run says so.
 
-#[path = "../reference/mod.rs"]
+#[path = "../../../vfs/tests/reference/mod.rs"]
 mod reference;
 
-mod calls;
 mod ground;
 mod legal;
-mod observe;
 
-use ground::{Ground, grounds, tree};
+use ground::{Ground, Kernel, grounds, tree};
 use reference::{
     cases::{Case, tables},
     workload::{Allowed, Step, prelude, step},
@@ -74,7 +72,7 @@ fn random_sequences_agree_with_the_kernel() {
 }
 
 /// Runs a sequence on both and says where they part.
-fn follow(kernel: &mut calls::Kernel, ground: &Ground, steps: &[Step]) -> Result<(), String> {
+fn follow(kernel: &mut Kernel, ground: &Ground, steps: &[Step]) -> Result<(), String> {
     let mut reference =
         Reference::with(Config { protected_hardlinks: ground.protected_hardlinks, ..Config::default() });
     let mut done = Vec::new();
