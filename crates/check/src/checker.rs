@@ -166,6 +166,9 @@ impl<'a, T: Target> Checker<'a, T> {
         let mut disk = Disk::with_cache(self.target.mkfs(), self.target.cache());
         let mounted = self.target.mount(&mut disk);
         let mounted = mounted.map_err(|errno| failed(format!("a fresh file system does not mount: {errno}")))?;
+        if let Some(complaint) = self.target.complaint(&mounted) {
+            return Err(complaint);
+        }
         let tree = self.target.observe(&mounted, &disk);
         let tree = tree.map_err(|errno| failed(format!("a fresh file system cannot be read: {errno}")))?;
         let disk = Disk::with_cache(disk.image().clone(), self.target.cache());

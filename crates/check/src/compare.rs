@@ -86,6 +86,9 @@ impl<T: Target> State<T> {
         Foreseen { reference, outcome: expected }: Foreseen,
         may_fail: bool,
     ) -> Vec<Finding> {
+        if let Some(complaint) = target.complaint(&self.mounted) {
+            return vec![complaint];
+        }
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
         match legal::compare(&done.op, outcome, &expected) {
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}

@@ -125,6 +125,14 @@ pub trait Checkable: Send + Sync {
     /// The first of these ops that it does not have, if they are done one after the other.
     fn lacks(&self, script: &[Op]) -> Option<Op>;
 
+    /// Whether it can be checked on this machine, see [`Target::ready`].
+    ///
+    /// # Errors
+    /// Something is missing, and the words say what to do about it.
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Searches it; `progress` is called now and then.
     ///
     /// # Errors
@@ -166,6 +174,10 @@ impl<T: Target> Checkable for T {
     fn lacks(&self, script: &[Op]) -> Option<Op> {
         // A target that panics has the op; the search will tell.
         catch_unwind(AssertUnwindSafe(|| workload::lacking(self, script))).ok().flatten()
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        Target::ready(self)
     }
 
     fn check(

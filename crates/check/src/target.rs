@@ -15,6 +15,15 @@ pub trait Target: Send + Sync {
     /// What a mounted file system keeps in memory.
     type Mounted: Clone + Send + Sync;
 
+    /// Whether it can be checked on this machine; if not, why, and what to do about it: words that fit after "could
+    /// not ". Asked once before anything else is.
+    ///
+    /// # Errors
+    /// Something is missing.
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A freshly made file system.
     fn mkfs(&self) -> Image;
 
@@ -44,6 +53,13 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// The file system cannot be read.
     fn observe(&self, mounted: &Self::Mounted, disk: &Disk) -> Result<Tree, Errno>;
+
+    /// What the file system, or what runs it, has reported to be wrong in the last op or in the mount: a panic, a
+    /// warning. It says more than the outcome of that op, and takes its place.
+    fn complaint(&self, mounted: &Self::Mounted) -> Option<Finding> {
+        let _ = mounted;
+        None
+    }
 
     /// Appends the bytes of the memory that decide the future, besides the disk and the tree.
     fn encode(&self, mounted: &Self::Mounted, bytes: &mut Vec<u8>);
@@ -121,7 +137,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Checks and repairs more thoroughly than recovery does, on a disk that was not recovered yet; `None` if it
-    /// cannot. The tree must be the one that recovery gives.
+    /// cannot. The tree must be the one that recovery gives, and nothing critical may be found.
     ///
     /// # Errors
     /// The check itself failed.

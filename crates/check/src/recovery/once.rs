@@ -143,12 +143,14 @@ fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut 
 fn check_thoroughly<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
     let mut disk = recording(image);
     let checked = target.full_fsck(&mut disk)?;
+    let says = |finding: &Finding| format!("{}: {}", finding.property.name, finding.detail);
+    let found = checked.as_ref().ok().and_then(|found| found.iter().find(|finding| finding.is_critical())).map(says);
     let mounted = checked.and_then(|_| target.mount(&mut disk));
-    let wrong = match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
+    let wrong = found.or_else(|| match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
         Err(errno) => Some(format!("failed with {errno} ({})", errno.meaning())),
         Ok(thorough) if !thorough.same_as(tree) => Some(differences(&thorough, tree)),
         Ok(_) => None,
-    };
+    });
     reads.add(&mut disk, false);
     wrong.map(|what| Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") })
 }
