@@ -6,6 +6,7 @@
 
 mod caller;
 mod files;
+pub mod message;
 mod observe;
 mod paths;
 mod shut_in;

@@ -1,0 +1,6 @@
+//! What this library carries for its guests, as `build.rs` made it.
+
+/// Static; init, supervisor and launcher in one, see `posix`'s `guest-init`.
+pub(crate) const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest-init"));
+/// The shared library that answers `getrandom`.
+pub(crate) const GETRANDOM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/getrandom.so"));

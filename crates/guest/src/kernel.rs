@@ -1,0 +1,114 @@
+//! Which kernel guests run: a program, and where in it the random state lies.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    folder,
+    randomness::{VARIABLES, Variable},
+};
+
+/// A guest kernel that was built.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    program: PathBuf,
+    random_state: Vec<Variable>,
+}
+
+/// There is no kernel to run.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// None was built.
+    #[error("start a guest: no kernel was built yet; build one with: shakedown kernel build{}", if *debug { " --debug" } else { "" })]
+    NotBuilt {
+        /// Whether one with debugging aids was asked for.
+        debug: bool,
+    },
+    /// Neither `XDG_CACHE_HOME` nor `HOME` says where things are kept.
+    #[error("find the guest kernel: HOME is not set")]
+    NoHome,
+    /// What was built is incomplete.
+    #[error("use the guest kernel in {0}: {1}; build it again with: shakedown kernel build")]
+    Broken(PathBuf, String),
+}
+
+/// The program's name in a kernel's folder.
+pub(crate) const PROGRAM: &str = "linux";
+/// The file beside it that says where its random state lies: lines of address and length in hexadecimal, and a name.
+pub(crate) const RANDOM_STATE: &str = "random-state";
+
+impl Kernel {
+    /// The kernel that was built last, with debugging aids or without.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be used.
+    pub fn built(debug: bool) -> Result<Self, KernelError> {
+        let cache = folder::cache().ok_or(KernelError::NoHome)?;
+        let current = cache.join(current(debug));
+        let key = std::fs::read_to_string(&current).map_err(|_| KernelError::NotBuilt { debug })?;
+        Self::in_folder(&cache.join(key.trim()))
+    }
+
+    /// The kernel in a folder.
+    ///
+    /// # Errors
+    /// It is incomplete.
+    pub fn in_folder(folder: &Path) -> Result<Self, KernelError> {
+        let broken = |what: &str| KernelError::Broken(folder.to_owned(), what.to_owned());
+        let program = folder.join(PROGRAM);
+        if !program.is_file() {
+            return Err(broken("the program is missing"));
+        }
+        let text = std::fs::read_to_string(folder.join(RANDOM_STATE));
+        let text = text.map_err(|_| broken("it is not known where its random state lies"))?;
+        let random_state = parse_symbols(&text);
+        if random_state.len() != VARIABLES.len() {
+            return Err(broken("it is not known where all of its random state lies"));
+        }
+        Ok(Self { program, random_state })
+    }
+
+    /// The program.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub(crate) fn random_state(&self) -> &[Variable] {
+        &self.random_state
+    }
+}
+
+/// The file that says which kernel was built last.
+pub(crate) fn current(debug: bool) -> &'static str {
+    if debug { "current-debug" } else { "current" }
+}
+
+/// The variables of the random state in the output of `nm -S`.
+pub(crate) fn parse_symbols(text: &str) -> Vec<Variable> {
+    let parse = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [address, len, _, name] = words[..] else { return None };
+        let address = u64::from_str_radix(address, 16).ok()?;
+        let len = usize::from_str_radix(len, 16).ok()?;
+        VARIABLES.contains(&name).then(|| Variable { name: name.to_owned(), address, len })
+    };
+    text.lines().filter_map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_random_state_is_taken_from_the_symbols() {
+        let text = "0000000060a0 0000000000000030 d base_crng\n0000000060001000 T start\n60b0 20 d other\n";
+        let expected = Variable { name: "base_crng".to_owned(), address: 0x60a0, len: 0x30 };
+        assert_eq!(parse_symbols(text), [expected]);
+    }
+
+    #[test]
+    fn a_folder_without_a_kernel_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Kernel::in_folder(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("the program is missing; build it again with: shakedown kernel build"), "{error}");
+    }
+}

@@ -1,0 +1,35 @@
+//! A Linux kernel as a deterministic child process whose disk is ours.
+//!
+//! User-Mode Linux is the kernel built as an ordinary program: no root, no virtual machine, no module on the host. Here
+//! it runs on virtual time and with fixed randomness, its disk is a [`disk::Disk`] that logs every request, and between
+//! two batches of work it stands still in the middle of a read. So what it does follows from the bytes on the disk and
+//! from the ops, and from nothing else: "state = disk bytes" is what makes replay and sharing exact.
+//!
+//! - [`Kernel`]: which kernel, and where its random state lies.
+//! - [`Guest`]: one running kernel, to which batches of steps are given.
+//! - [`FileSystem`], [`GuestTarget`]: any file system of the kernel as a [`check::Target`].
+
+pub mod build;
+mod console;
+mod cpio;
+mod embedded;
+mod file_system;
+mod folder;
+mod fsck;
+mod guest;
+mod kernel;
+mod memory;
+mod pool;
+mod randomness;
+mod runner;
+mod session;
+mod storage;
+mod target;
+mod vhost;
+
+pub use console::Complaint;
+pub use file_system::{FileSystem, FileSystemKind};
+pub use guest::{Guest, GuestError};
+pub use kernel::{Kernel, KernelError};
+pub use storage::Storage;
+pub use target::{GuestTarget, NotHere};

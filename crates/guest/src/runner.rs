@@ -1,0 +1,195 @@
+//! Steps on a guest that is in the right session: found, or brought there by doing again what was done.
+//!
+//! After a replay, the disk must be what it was when the ops were done first; if it is not, that is trouble that is
+//! reported, never passed over.
+
+use std::sync::Arc;
+
+use check::Finding;
+use disk::{Block, Disk, Image};
+use explore::Property;
+use posix::message::{Answer, Got, Mount, Step};
+use vfs::Errno;
+
+use crate::{
+    Complaint, FileSystem, GuestError, Storage,
+    pool::{Pool, Seat, pin},
+    session::Session,
+    storage::{Again, Live},
+    target::Mounted,
+};
+
+/// The kernel panicked, oopsed, warned, or was killed by what it did.
+const KERNEL_BUG: Property = Property::critical("kernel-bug");
+/// The kernel did not come back from an op.
+const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
+/// The file system found damage on its disk that no failed request explains.
+const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
+/// The same ops on the same image wrote something else.
+const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
+/// No guest could be had: the fault is on this machine, not in the file system.
+const NO_GUEST: Property = Property::critical("guest-unavailable");
+
+/// Guests that do steps on one file system.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    pub pool: Pool,
+    pub file_system: FileSystem,
+}
+
+impl Runner {
+    pub fn mount_step(&self) -> Step {
+        let (kind, options) = (self.file_system.kind, self.file_system.options.clone());
+        Step::Mount(Mount { kind: kind.name().to_owned(), options, lost_and_found: kind.lost_and_found() })
+    }
+
+    /// A guest with nothing mounted.
+    pub fn empty_seat(&self) -> Result<Seat, Trouble> {
+        let mut seat = self.pool.take(None)?;
+        clear(&mut seat)?;
+        Ok(seat)
+    }
+
+    /// A guest in this session, whose disk looks like `image`.
+    pub fn seat_in(&self, session: &Session, image: &Image) -> Result<Seat, Trouble> {
+        let mut seat = self.pool.take(Some(session.id))?;
+        let _pinned = pin(seat.guest.core());
+        let is_there = |seat: &Seat| seat.mounted.as_ref().is_some_and(|(mounted, _)| *mounted == session.id);
+        if !is_there(&seat) {
+            clear(&mut seat)?;
+            let reached = self.replay(&mut seat, session)?;
+            seat.mounted = Some((session.id, reached));
+        }
+        let reached = seat.mounted.as_ref().map(|(_, reached)| reached.hash());
+        if reached == Some(image.hash()) { Ok(seat) } else { Err(Trouble::Nondeterministic) }
+    }
+
+    /// Does again what led to a session; what the disk looks like then.
+    fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Image, Trouble> {
+        let mut disk = Again::new(session.base.clone());
+        if session.saw_failures() {
+            disk.fail(&session.failed);
+            run(seat, &mut disk, &[self.mount_step(), Step::Observe])?;
+            for done in &session.done {
+                disk.fail(&done.failed);
+                run(seat, &mut disk, &[Step::Run(done.op.clone())])?;
+                disk.fail(&[]);
+                run(seat, &mut disk, &[Step::Observe])?;
+            }
+        } else {
+            let mut batch = vec![self.mount_step(), Step::Observe];
+            batch.extend(session.done.iter().flat_map(|done| [Step::Run(done.op.clone()), Step::Observe]));
+            run(seat, &mut disk, &batch)?;
+        }
+        Ok(disk.image)
+    }
+
+    /// Runs one step live, looks at what it left, and gives the guest back.
+    pub fn run_and_look(
+        &self,
+        mut seat: Seat,
+        disk: &mut Disk,
+        step: &Step,
+        session: impl FnOnce(Vec<u32>) -> Session,
+    ) -> Result<(Answer, Mounted), Trouble> {
+        let _pinned = pin(seat.guest.core());
+        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
+        let answer = run(&mut seat, &mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
+        let session = session(live.failed);
+        if matches!((step, &answer), (Step::Mount(_), Err(_))) {
+            seat.mounted = None;
+            let complaint = self.put_back(seat, &session);
+            return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
+        }
+        let tree = match run(&mut seat, &mut Looked(disk), &[Step::Observe])?.pop() {
+            Some(Ok(Got::Tree(tree))) => Ok(tree),
+            Some(Err(errno)) => Err(errno),
+            _ => Err(Errno::EIO),
+        };
+        seat.mounted = Some((session.id, disk.image().clone()));
+        let complaint = self.put_back(seat, &session);
+        Ok((answer, Mounted { session: Arc::new(session), tree, complaint }))
+    }
+
+    /// Gives a guest back, unless its kernel has complained: then it is not to be trusted.
+    pub fn put_back(&self, mut seat: Seat, session: &Session) -> Option<Arc<Finding>> {
+        let complaint = seat.guest.complaint();
+        let counts = |complaint: &Complaint| !(complaint.is_about_the_disk && session.saw_failures());
+        if let Some(complaint) = complaint.filter(counts) {
+            let property = if complaint.is_about_the_disk { DAMAGE_REPORTED } else { KERNEL_BUG };
+            return Some(Arc::new(Finding { property, detail: complaint.text }));
+        }
+        self.pool.put(seat);
+        None
+    }
+}
+
+/// Why a step could not be made.
+pub(crate) enum Trouble {
+    Guest(GuestError),
+    Nondeterministic,
+}
+
+impl From<GuestError> for Trouble {
+    fn from(error: GuestError) -> Self {
+        Self::Guest(error)
+    }
+}
+
+impl Trouble {
+    pub fn finding(self) -> Arc<Finding> {
+        let (property, detail) = match self {
+            Self::Guest(error @ GuestError::Died { .. }) => (KERNEL_BUG, error.to_string()),
+            Self::Guest(error @ GuestError::Hung { .. }) => (KERNEL_HANGS, error.to_string()),
+            Self::Guest(error) => (NO_GUEST, error.to_string()),
+            Self::Nondeterministic => {
+                (NONDETERMINISTIC, "the same ops on the same image left other bytes on the disk".to_owned())
+            }
+        };
+        Arc::new(Finding { property, detail })
+    }
+}
+
+pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
+    seat.guest.run(storage, batch)
+}
+
+/// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
+pub(crate) fn clear(seat: &mut Seat) -> Result<(), Trouble> {
+    let _pinned = pin(seat.guest.core());
+    if let Some((_, image)) = seat.mounted.take() {
+        run(seat, &mut Again::new(image), &[Step::Unmount])?;
+        // What the kernel says of a session that is over was said of it before, or is of no matter.
+        drop(seat.guest.complaint());
+    }
+    Ok(())
+}
+
+/// A disk that is looked at: reads are recorded but never fail, and nothing is written.
+struct Looked<'d>(&'d Disk);
+
+impl Storage for Looked<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        let geometry = self.0.geometry();
+        let Ok(first) = u32::try_from(sector).map(Block) else { return false };
+        if geometry.blocks_of(first, data.len()).is_err() {
+            return false;
+        }
+        for (block, part) in (first.0..).map(Block).zip(data.chunks_mut(geometry.block_size.bytes())) {
+            part.copy_from_slice(self.0.block(block));
+        }
+        true
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+
+    fn discard(&mut self, _: u64, _: u32) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,95 @@
+//! A mounted file system as a search keeps it: what it was mounted from, and what was done to it since.
+//!
+//! No kernel's memory can be copied, but what is in it follows from these two: a guest that mounts the same image and
+//! does the same ops, with the same requests failing, is in the same state. So a state is restored by replaying, and a
+//! guest that is in it already is simply used.
+
+use std::sync::Arc;
+
+use disk::Image;
+use vfs::Op;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// By what two sessions are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionId(pub u128);
+
+/// An op that was done, and which of its requests failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub op: Op,
+    pub failed: Vec<u32>,
+}
+
+/// What led to a mounted file system.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    /// What was mounted.
+    pub base: Image,
+    /// Which requests of the mount failed.
+    pub failed: Vec<u32>,
+    /// What was done since.
+    pub done: Vec<Arc<Done>>,
+    pub id: SessionId,
+}
+
+impl Session {
+    /// Just mounted.
+    pub fn begin(base: Image, failed: Vec<u32>) -> Self {
+        let id = hash(base.hash(), b"mount", &failed);
+        Self { base, failed, done: Vec::new(), id }
+    }
+
+    /// One op later.
+    #[must_use]
+    pub fn after(&self, op: &Op, failed: Vec<u32>) -> Self {
+        let id = hash(self.id.0, op.to_string().as_bytes(), &failed);
+        let mut done = self.done.clone();
+        done.push(Arc::new(Done { op: op.clone(), failed }));
+        Self { base: self.base.clone(), failed: self.failed.clone(), done, id }
+    }
+
+    /// Whether a request failed since the mount: then a file system may complain.
+    pub fn saw_failures(&self) -> bool {
+        !self.failed.is_empty() || self.done.iter().any(|done| !done.failed.is_empty())
+    }
+}
+
+fn hash(before: u128, what: &[u8], failed: &[u32]) -> SessionId {
+    let mut bytes = before.to_le_bytes().to_vec();
+    bytes.extend_from_slice(what);
+    bytes.push(0);
+    failed.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    SessionId(xxh3_128(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use disk::Geometry;
+
+    use super::*;
+    use crate::storage::SECTOR;
+
+    #[test]
+    fn sessions_are_told_apart_by_all_that_led_to_them() {
+        let image = Image::zeroed(Geometry { block_size: SECTOR, blocks: 2 });
+        let mut other = image.clone();
+        other.write(disk::Block(1), &[1; 512]).unwrap();
+        let begin = || Session::begin(image.clone(), Vec::new());
+        let ids = [
+            begin(),
+            Session::begin(other, Vec::new()),
+            Session::begin(image.clone(), vec![0]),
+            begin().after(&Op::Sync, Vec::new()),
+            begin().after(&Op::Sync, vec![1]),
+            begin().after(&Op::Syncfs, Vec::new()),
+            begin().after(&Op::Sync, Vec::new()).after(&Op::Sync, Vec::new()),
+        ]
+        .map(|session| session.id);
+        for (place, id) in ids.iter().enumerate() {
+            assert!(!ids[..place].contains(id), "{place}");
+        }
+        assert_eq!(begin().id, begin().id);
+        assert!(begin().after(&Op::Sync, vec![1]).saw_failures() && !begin().saw_failures());
+    }
+}

@@ -1,0 +1,141 @@
+//! What a guest's disk does with requests.
+
+use disk::{Block, BlockSize, Disk, Image};
+
+/// Where a guest's requests go. Sectors are the blocks of our disks; `false` is what the guest sees as an I/O error.
+pub trait Storage {
+    /// Reads whole sectors.
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool;
+    /// Writes whole sectors.
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool;
+    /// Gives up sectors.
+    fn discard(&mut self, sector: u64, count: u32) -> bool;
+    /// Makes everything durable.
+    fn flush(&mut self) -> bool;
+}
+
+/// The sector of a guest's disk, which is the block of ours: what is written atomically.
+pub(crate) const SECTOR: BlockSize = BlockSize::SECTOR;
+
+fn block(sector: u64) -> Option<Block> {
+    u32::try_from(sector).ok().map(Block)
+}
+
+/// The disk of the state under check: every request is logged there, and fails where it is told to.
+pub(crate) struct Live<'d> {
+    disk: &'d mut Disk,
+    flushes_are_lies: bool,
+    requests: u32,
+    /// Which requests failed, by their number since this was made.
+    pub failed: Vec<u32>,
+}
+
+impl<'d> Live<'d> {
+    pub fn new(disk: &'d mut Disk, flushes_are_lies: bool) -> Self {
+        Self { disk, flushes_are_lies, requests: 0, failed: Vec::new() }
+    }
+
+    fn count(&mut self, went_well: bool) -> bool {
+        if !went_well {
+            self.failed.push(self.requests);
+        }
+        self.requests += 1;
+        went_well
+    }
+}
+
+impl Storage for Live<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        let done = block(sector).is_some_and(|block| self.disk.read(block, data).is_ok());
+        self.count(done)
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        let done = block(sector).is_some_and(|block| self.disk.write(block, data).is_ok());
+        self.count(done)
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        let done = block(sector).is_some_and(|block| self.disk.discard(block, count).is_ok());
+        self.count(done)
+    }
+
+    fn flush(&mut self) -> bool {
+        let done = self.flushes_are_lies || self.disk.flush().is_ok();
+        self.count(done)
+    }
+}
+
+/// A disk on which what was done before is done again: nothing is logged, and the requests fail that failed then.
+pub(crate) struct Again<'f> {
+    pub image: Image,
+    requests: u32,
+    failed: &'f [u32],
+}
+
+impl<'f> Again<'f> {
+    pub fn new(image: Image) -> Self {
+        Self { image, requests: 0, failed: &[] }
+    }
+
+    /// From now on, requests are counted anew, and these fail.
+    pub fn fail(&mut self, failed: &'f [u32]) {
+        (self.requests, self.failed) = (0, failed);
+    }
+
+    fn fails(&mut self) -> bool {
+        self.requests += 1;
+        self.failed.contains(&(self.requests - 1))
+    }
+}
+
+impl Storage for Again<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        !self.fails() && block(sector).is_some_and(|block| self.image.read(block, data).is_ok())
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        !self.fails() && block(sector).is_some_and(|block| self.image.write(block, data).is_ok())
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        let zeros = vec![0; count as usize * SECTOR.bytes()];
+        self.write(sector, &zeros)
+    }
+
+    fn flush(&mut self) -> bool {
+        !self.fails()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disk::{Failing, Fault, Faults, Geometry};
+
+    use super::*;
+
+    #[test]
+    fn what_failed_once_fails_again_and_leaves_the_same_bytes() {
+        let image = Image::zeroed(Geometry { block_size: SECTOR, blocks: 8 });
+        let mut disk = Disk::new(image.clone());
+        let mut faults = Faults::new();
+        faults.push(Fault { what: Failing::Write, after: 1 });
+        disk.arm(faults);
+        let work = |storage: &mut dyn Storage| {
+            let mut seen = [0; 512];
+            let read = storage.read(3, &mut seen);
+            let written: Vec<bool> = (1..4).map(|fill| storage.write(u64::from(fill), &[fill; 512])).collect();
+            (read, written, storage.discard(1, 1), storage.flush(), storage.read(1 << 40, &mut seen))
+        };
+        let mut live = Live::new(&mut disk, false);
+        let first = work(&mut live);
+        let failed = live.failed;
+        assert_eq!(first, (true, vec![true, false, true], true, true, false));
+        assert_eq!(failed, [2, 6]);
+        let mut again = Again::new(image);
+        again.fail(&failed);
+        assert_eq!(work(&mut again), first);
+        assert_eq!(again.image.hash(), disk.image().hash());
+        assert_eq!(disk.log().entries().count(), 4, "what failed is not in the log");
+    }
+}

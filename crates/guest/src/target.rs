@@ -1,0 +1,234 @@
+//! A file system of a guest kernel as a target.
+//!
+//! What the search keeps of a mounted file system is a [`Session`]: what was mounted and what was done since. An op
+//! brings a guest into that session, unless one is there already, and goes on live: its requests go to the disk of the
+//! state under check.
+
+use std::sync::{Arc, OnceLock};
+
+use check::{Finding, Promise, Target, Task, View};
+use disk::{Disk, Image};
+use explore::Property;
+use posix::message::{Got, Step};
+use vfs::{
+    Errno, Op, Outcome, Tree,
+    contract::{Contract, Zeros, promises},
+    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    open::OpenFiles,
+};
+
+use crate::{
+    FileSystem, Kernel, file_system, fsck,
+    pool::{Pool, pin},
+    runner::{Runner, Trouble, run},
+    session::Session,
+    storage::Live,
+};
+
+/// fsck finds something wrong with what the kernel has recovered, or cannot repair what it is there to repair.
+const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
+
+/// fsck's exit status if all is well, and if all was made well.
+const CLEAN: i32 = 0;
+const REPAIRED: i32 = 1;
+
+/// A file system in guests.
+#[derive(Debug)]
+pub struct GuestTarget {
+    file_system: FileSystem,
+    debug: bool,
+    /// How far the workload goes if the user asks for nothing, and if the user asks for ops.
+    usual: ObjectBounds,
+    all: ObjectBounds,
+    ground: OnceLock<Result<Ground, NotHere>>,
+}
+
+/// What a target needs of this machine.
+#[derive(Debug)]
+struct Ground {
+    runner: Runner,
+    fresh: Image,
+}
+
+/// Why a target cannot be checked on this machine, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotHere(String);
+
+/// A mounted file system.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    pub(crate) session: Arc<Session>,
+    /// What a user sees.
+    pub(crate) tree: Result<Tree, Errno>,
+    /// What was wrong with the kernel in the last op, if anything was.
+    pub(crate) complaint: Option<Arc<Finding>>,
+}
+
+impl GuestTarget {
+    /// The file system in guests of the kernel that was built last, with debugging aids or without.
+    pub fn new(file_system: FileSystem, debug: bool) -> Self {
+        let ops = file_system.kind.ops();
+        let all = ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() };
+        let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
+        Self { file_system, debug, usual, all, ground: OnceLock::new() }
+    }
+
+    fn ground(&self) -> Result<&Ground, NotHere> {
+        self.ground.get_or_init(|| self.prepare()).as_ref().map_err(Clone::clone)
+    }
+
+    fn prepare(&self) -> Result<Ground, NotHere> {
+        let kind = self.file_system.kind;
+        if let Some(missing) = kind.programs().into_iter().find(|program| file_system::find(*program).is_none()) {
+            let (name, package) = (missing.name, missing.package);
+            return Err(NotHere(format!("use {}: {name} is missing; as root: apt-get install {package}", kind.name())));
+        }
+        let kernel = Kernel::built(self.debug).map_err(|error| NotHere(error.to_string()))?;
+        let fresh = fsck::make(&self.file_system);
+        let fresh = fresh.map_err(|error| NotHere(format!("make a file system: {error}")))?;
+        let pool = Pool::new(kernel, fresh.geometry().blocks.into());
+        Ok(Ground { runner: Runner { pool, file_system: self.file_system.clone() }, fresh })
+    }
+
+    /// Guests and a fresh image.
+    ///
+    /// # Panics
+    /// There are none on this machine, and nobody has asked [`Target::ready`].
+    fn prepared(&self) -> &Ground {
+        self.ground().unwrap_or_else(|error| panic!("could not {error}"))
+    }
+
+    /// What fsck says of a disk that the kernel has recovered and left. It must have nothing to say.
+    fn check_after_the_kernel(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let mut mounted = self.mount(disk)?;
+        self.unmount(&mut mounted, disk)?;
+        let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
+        let wrong = (checked.status != CLEAN).then_some(Finding { property: FSCK_NOT_CLEAN, detail: checked.said });
+        Ok(wrong.into_iter().collect())
+    }
+}
+
+impl Mounted {
+    /// Nothing is mounted, because the guest is gone.
+    fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
+        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()) }
+    }
+}
+
+impl Target for GuestTarget {
+    type Mounted = Mounted;
+
+    fn ready(&self) -> Result<(), String> {
+        self.ground().map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn mkfs(&self) -> Image {
+        self.prepared().fresh.clone()
+    }
+
+    /// A guest that is lost on the way is no errno: what is mounted then is nothing, with a complaint.
+    fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
+        let runner = &self.prepared().runner;
+        let base = disk.image().clone();
+        let begin = |failed| Session::begin(base.clone(), failed);
+        let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
+        match mounted {
+            Ok((Ok(_), mounted)) => Ok(mounted),
+            Ok((Err(_), mounted)) if mounted.complaint.is_some() => Ok(mounted),
+            Ok((Err(errno), _)) => Err(errno),
+            Err(trouble) => Ok(Mounted::lost(Arc::new(begin(Vec::new())), trouble)),
+        }
+    }
+
+    fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        let runner = &self.prepared().runner;
+        let lies = self.file_system.flushes_are_lies;
+        let unmounted = runner.seat_in(&mounted.session, disk.image()).and_then(|mut seat| {
+            let _pinned = pin(seat.guest.core());
+            let answers = run(&mut seat, &mut Live::new(disk, lies), &[Step::Unmount])?;
+            seat.mounted = None;
+            mounted.complaint = runner.put_back(seat, &mounted.session);
+            Ok(answers)
+        });
+        match unmounted {
+            Ok(mut answers) => answers.pop().unwrap_or(Err(Errno::EIO)).map(|_| ()),
+            Err(trouble) => {
+                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
+                Err(Errno::EIO)
+            }
+        }
+    }
+
+    fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        let runner = &self.prepared().runner;
+        let session = Arc::clone(&mounted.session);
+        let after = |failed| session.after(&task.op, failed);
+        let done = runner
+            .seat_in(&session, disk.image())
+            .and_then(|seat| runner.run_and_look(seat, disk, &Step::Run(task.op.clone()), after));
+        Some(match done {
+            Ok((answer, now)) => {
+                *mounted = now;
+                answer.and_then(|got| if let Got::Value(value) = got { Ok(value) } else { Err(Errno::EIO) })
+            }
+            Err(trouble) => {
+                *mounted = Mounted::lost(session, trouble);
+                Err(Errno::EIO)
+            }
+        })
+    }
+
+    fn observe(&self, mounted: &Mounted, _: &Disk) -> Result<Tree, Errno> {
+        mounted.tree.clone()
+    }
+
+    fn complaint(&self, mounted: &Mounted) -> Option<Finding> {
+        mounted.complaint.as_deref().cloned()
+    }
+
+    /// All that led here since the mount. Two ways to the same tree and disk are two states: what a kernel keeps in
+    /// memory may differ.
+    fn encode(&self, mounted: &Mounted, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&mounted.session.id.0.to_le_bytes());
+    }
+
+    fn promise(&self) -> Promise {
+        let options: Vec<&str> = self.file_system.options.split(',').collect();
+        let claimed = promises::promise(self.file_system.kind.name(), &options);
+        Promise {
+            contract: claimed.map_or(Contract::Mountable, |promise| promise.contract),
+            synchronous: options.contains(&"sync"),
+            zeros: Zeros::Allowed,
+            write_through: false,
+        }
+    }
+
+    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
+        let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
+    }
+
+    fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        if !self.file_system.kind.recovers_by_fsck() {
+            return Ok(Vec::new());
+        }
+        let checked = fsck::repair(&self.file_system, disk).map_err(|_| Errno::EIO)?;
+        let wrong = !matches!(checked.status, CLEAN | REPAIRED);
+        Ok(wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: checked.said }).into_iter().collect())
+    }
+
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        let applies = self.file_system.fsck && !self.file_system.kind.recovers_by_fsck();
+        applies.then(|| self.check_after_the_kernel(disk))
+    }
+
+    fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {
+        self.complaint(mounted).into_iter().collect()
+    }
+
+    /// The kernel makes a flush of every FUA write, because the disk says that it knows none.
+    fn uses_fua(&self) -> bool {
+        false
+    }
+}

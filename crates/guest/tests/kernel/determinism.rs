@@ -1,0 +1,105 @@
+//! The same ops on the same image give the same requests and the same bytes: again, in another guest, and after other
+//! work.
+
+use check::Target as _;
+use disk::{Disk, Entry, Image};
+use guest::{FileSystem, GuestTarget};
+use vfs::{Reference, Tree};
+
+use crate::{ext2, ext4, target, task};
+
+const OPS: [&str; 12] = [
+    "mkdir(\"/d\")",
+    "create(\"/d/f\")",
+    "write(\"/d/f\", offset=0, len=5000, fill=1)",
+    "fsync(\"/d/f\")",
+    "link(\"/d/f\", \"/g\")",
+    "rename(\"/d\", \"/e\")",
+    "symlink(\"e/f\", \"/s\")",
+    "setxattr(\"/g\", \"user.a\", len=20, fill=3)",
+    "sync()",
+    "truncate(\"/g\", size=100)",
+    "unlink(\"/e/f\")",
+    "fsync(\"/e\")",
+];
+
+/// Other work, after which nothing may be different.
+const OTHER: [&str; 3] = ["create(\"/x\")", "write(\"/x\", offset=0, len=20000, fill=9)", "sync()"];
+
+/// Mounts a fresh image and does ops one after the other; everything that was asked of the disk, and what was seen.
+fn run(target: &GuestTarget, ops: &[&str]) -> (Vec<Entry>, Image, Tree) {
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    let mut reference = Reference::from_tree(&target.observe(&mounted, &disk).unwrap());
+    for (index, op) in (0..).zip(ops) {
+        let mut task = task(op, index);
+        let outcome = target.step(&mut mounted, &mut disk, &mut task).unwrap();
+        assert_eq!(target.complaint(&mounted), None);
+        assert_eq!(outcome, reference.apply(&task.op), "{op}");
+        let tree = target.observe(&mounted, &disk).unwrap();
+        assert!(tree.same_as(&reference.tree()), "after {op}:\n{tree}\nexpected\n{}", reference.tree());
+    }
+    let tree = target.observe(&mounted, &disk).unwrap();
+    target.unmount(&mut mounted, &mut disk).unwrap();
+    assert_eq!(target.complaint(&mounted), None);
+    (disk.log().entries().map(|(_, entry)| entry.clone()).collect(), disk.image().clone(), tree)
+}
+
+fn repeats(file_system: &FileSystem) {
+    let Some(target) = target(file_system.clone()) else { return };
+    let first = run(&target, &OPS);
+    assert!(first.0.len() > 10, "a log that is empty would prove nothing");
+    run(&target, &OTHER);
+    let again = run(&target, &OPS);
+    let elsewhere = GuestTarget::new(file_system.clone(), false);
+    run(&elsewhere, &OTHER[..1]);
+    for (other, how) in [(again, "again"), (run(&elsewhere, &OPS), "in another guest")] {
+        assert!(first.0 == other.0, "{how}: {} and {} requests", first.0.len(), other.0.len());
+        assert!(first.1 == other.1 && first.2.same_as(&other.2), "{how}");
+    }
+}
+
+#[test]
+fn ext4_repeats() {
+    repeats(&ext4());
+}
+
+#[test]
+fn ext2_repeats() {
+    repeats(&ext2());
+}
+
+/// A state is restored by replaying: an op from the middle of a session has the same effect after the guest was used for
+/// something else, and a copy of a state goes its own way.
+#[test]
+fn a_session_is_restored_by_doing_it_again() {
+    let Some(target) = target(ext4()) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    for (index, op) in (0..).zip(&OPS[..6]) {
+        target.step(&mut mounted, &mut disk, &mut task(op, index)).unwrap().unwrap();
+    }
+    let finish = |ops: &[&str]| {
+        let (mut mounted, mut disk) = (mounted.clone(), disk.clone());
+        for (index, op) in (6..).zip(ops) {
+            target.step(&mut mounted, &mut disk, &mut task(op, index)).unwrap().unwrap();
+            assert_eq!(target.complaint(&mounted), None);
+        }
+        (disk.image().hash(), target.observe(&mounted, &disk).unwrap().to_string())
+    };
+    let live = finish(&OPS[6..]);
+    let other = finish(&["create(\"/other\")", "sync()"]);
+    assert_eq!(finish(&OPS[6..]), live);
+    assert_ne!(other, live);
+}
+
+/// A disk that is not what the ops left is noticed, and not worked on.
+#[test]
+fn a_disk_that_is_another_one_is_noticed() {
+    let Some(target) = target(ext2()) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    disk.write(disk::Block(100), &[1; 512]).unwrap();
+    assert!(target.step(&mut mounted, &mut disk, &mut task(OPS[0], 0)).unwrap().is_err());
+    assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-nondeterministic");
+}

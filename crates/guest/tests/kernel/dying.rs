@@ -1,0 +1,82 @@
+//! However a guest's owner ends, nothing of the guest stays behind.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use guest::Guest;
+
+use crate::kernel;
+
+/// Set in the process that is killed.
+const TO_BE_KILLED: &str = "SHAKEDOWN_TEST_TO_BE_KILLED";
+/// A machine that is busy takes its time; one that is not needs a few milliseconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The processes that work in a folder, or did before it was removed.
+fn processes_in(folder: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let works_there = |pid: &String| {
+        let place = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        place.to_string_lossy().starts_with(folder)
+    };
+    processes.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(works_there).collect()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn folder_of(pid: u32) -> String {
+    std::env::temp_dir().join(format!("shakedown-guest-{pid}-")).to_string_lossy().into_owned()
+}
+
+fn folders(prefix: &str) -> Vec<String> {
+    let parent = Path::new(prefix).parent().unwrap().to_owned();
+    let all = fs::read_dir(parent).unwrap().filter_map(|entry| Some(entry.ok()?.path().to_string_lossy().into_owned()));
+    all.filter(|folder| folder.starts_with(prefix)).collect()
+}
+
+#[test]
+fn a_guest_that_is_dropped_is_gone() {
+    let Some(kernel) = kernel() else { return };
+    let guest = Guest::boot(&kernel, 128, 0).unwrap();
+    let before = folders(&folder_of(std::process::id())).len();
+    assert!(before > 0, "a guest has a folder while it lives");
+    drop(guest);
+    assert!(folders(&folder_of(std::process::id())).len() < before);
+}
+
+#[test]
+fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
+    let Some(kernel) = kernel() else { return };
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        let _guest = Guest::boot(&kernel, 128, 0).unwrap();
+        println!("\nbooted");
+        std::thread::sleep(Duration::from_mins(1));
+        return;
+    }
+    let name = "dying::nothing_is_left_of_a_guest_whose_owner_was_killed";
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(TO_BE_KILLED, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(owner.stdout.take().unwrap());
+    assert!(output.lines().any(|line| line.unwrap() == "booted"));
+    let folder = folder_of(owner.id());
+    assert!(!folders(&folder).is_empty() && !processes_in(&folder).is_empty(), "the guest runs");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    wait_until("its processes stay", || processes_in(&folder).is_empty());
+    wait_until("its folder stays", || folders(&folder).is_empty());
+}

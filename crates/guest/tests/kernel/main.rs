@@ -1,0 +1,49 @@
+//! Real kernels: what they do must follow from the disk and from the ops, and nothing of them may stay behind.
+//!
+//! These tests need a guest kernel (`shakedown kernel build`); without one each says that it was skipped.
+
+mod determinism;
+mod dying;
+mod searching;
+mod talking;
+
+use std::io::Write as _;
+
+use check::Task;
+use disk::OpIndex;
+use guest::{FileSystem, FileSystemKind, GuestTarget, Kernel};
+use vfs::Op;
+
+/// The kernel under test; `None`, and a word about it, if there is none.
+fn kernel() -> Option<Kernel> {
+    Kernel::built(false)
+        .inspect_err(|error| {
+            // Written to standard error itself, because what a passing test prints is not shown.
+            let _ = writeln!(std::io::stderr(), "skipped: could not {error}");
+        })
+        .ok()
+}
+
+fn ext4() -> FileSystem {
+    FileSystem {
+        kind: FileSystemKind::Ext4,
+        options: String::new(),
+        kib: FileSystemKind::Ext4.kib_min(),
+        flushes_are_lies: false,
+        fsck: true,
+    }
+}
+
+fn ext2() -> FileSystem {
+    FileSystem { kind: FileSystemKind::Ext2, kib: FileSystemKind::Ext2.kib_min(), ..ext4() }
+}
+
+/// A target on this machine, if there is a kernel.
+fn target(file_system: FileSystem) -> Option<GuestTarget> {
+    kernel().map(|_| GuestTarget::new(file_system, false))
+}
+
+fn task(op: &str, index: u32) -> Task {
+    let op: Op = op.parse().expect("a test's op");
+    Task { op, index: OpIndex(index), choice: 0, pc: 0, registers: [0; 12] }
+}

@@ -1,0 +1,56 @@
+//! Whole checks: nothing is found where all is well, and what is broken on purpose is found and seen again.
+
+use check::{CheckOptions, CheckReport, Checkable as _, Promise, RunOptions, Workload};
+use disk::CrashMode;
+use explore::Budget;
+use guest::FileSystem;
+
+use crate::{ext2, ext4, target};
+
+fn check(file_system: FileSystem, ops: &[&str]) -> Option<(guest::GuestTarget, CheckReport)> {
+    let target = target(file_system)?;
+    let Promise { contract, .. } = check::Checkable::promise(&target);
+    let options =
+        CheckOptions { crash: CrashMode::Subsets, contract, continue_after_crash: false, ..CheckOptions::default() };
+    let script = ops.iter().map(|op| op.parse().unwrap()).collect::<Vec<_>>();
+    let run = RunOptions {
+        workload: Workload { script: Some(script.into()), ..Workload::default() },
+        budget: Budget { depth: Some(u32::try_from(ops.len()).unwrap()), ..Budget::default() },
+        ..RunOptions::exhaustive("under test")
+    };
+    let report = target.check(options, &run, &mut |_, _| {}).unwrap();
+    Some((target, report))
+}
+
+const FSYNC: [&str; 3] = ["create(\"/f\")", "write(\"/f\", offset=0, len=3000, fill=7)", "fsync(\"/f\")"];
+const RENAME: [&str; 4] = ["create(\"/f\")", "sync()", "rename(\"/f\", \"/g\")", "sync()"];
+
+fn found(report: &CheckReport) -> Vec<&str> {
+    report.violations.iter().map(|violated| violated.property.as_str()).collect()
+}
+
+#[test]
+fn ext4_keeps_its_promise() {
+    for ops in [&FSYNC[..], &RENAME] {
+        let Some((_, report)) = check(ext4(), ops) else { return };
+        assert_eq!(found(&report), Vec::<&str>::new(), "{:?}", report.violations);
+        assert!(report.complete && report.work.crash_states > 10, "{report:?}");
+    }
+}
+
+/// What a program may rely on is another matter, see `docs/findings.md`: nothing tells the disk that it should flush.
+#[test]
+fn ext2_is_mountable_after_fsck_but_sync_leaves_everything_in_the_cache_of_the_disk() {
+    let Some((_, report)) = check(ext2(), &RENAME) else { return };
+    assert_eq!(found(&report), ["pinned-name"], "{:?}", report.violations);
+    assert_eq!(report.violations[0].trace.ops.last(), Some(&vfs::Op::Sync));
+    assert!(report.complete && report.work.crash_states > 10);
+}
+
+#[test]
+fn a_disk_that_ignores_flushes_is_found_out_and_the_trace_shows_it_again() {
+    let Some((target, report)) = check(FileSystem { flushes_are_lies: true, ..ext4() }, &FSYNC) else { return };
+    let violated = report.violations.first().expect("what was fsynced is lost");
+    let replayed = target.replay(&violated.trace).unwrap();
+    assert!(replayed.violation.is_some_and(|(property, _)| property.name == violated.property), "{:?}", violated.trace);
+}

@@ -1,0 +1,150 @@
+//! What travels between a guest's init and whoever gives it work: a batch of steps there, one answer for each back.
+//!
+//! A message costs a guest as much as ten system calls, so everything that is known to follow goes into one batch. Both
+//! ways travel through a mailbox, a disk of its own: init reads a batch from its beginning and stores the answers at
+//! [`ANSWERS_AT`]. Each is a frame: its length, then JSON.
+
+mod tree;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use vfs::{Errno, Op, Tree, Value};
+
+/// What init is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Mount the disk under check, at a moment that is always the same.
+    Mount(Mount),
+    /// Do an op.
+    Run(Op),
+    /// Look at all of it.
+    Observe,
+    /// Close all files and unmount.
+    Unmount,
+    /// Let virtual time pass, so that the kernel does what it has put off.
+    Sleep {
+        /// For so long.
+        seconds: u32,
+    },
+}
+
+/// How the disk under check is mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// The kernel's name for the file system.
+    pub kind: String,
+    /// As after `mount -o`, without spaces; may be empty.
+    pub options: String,
+    /// Whether it has a `lost+found`, see [`LOST_AND_FOUND`](crate::LOST_AND_FOUND).
+    pub lost_and_found: bool,
+}
+
+/// What came of a step.
+pub type Answer = Result<Got, Errno>;
+
+/// What a step that went well gave.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Got {
+    /// It was done, and there is nothing more to say.
+    Done,
+    /// An op returned this.
+    Value(Value),
+    /// This was seen.
+    #[serde(with = "tree")]
+    Tree(Tree),
+}
+
+/// Where in the mailbox answers are stored.
+pub const ANSWERS_AT: u64 = 1 << 24;
+/// The size of the mailbox.
+pub const MAILBOX_BYTES: u64 = 2 * ANSWERS_AT;
+/// How much init reads at once to see how long a batch is.
+pub const FIRST_READ: usize = 4096;
+/// The least that can be transferred.
+pub const SECTOR: usize = 512;
+
+const LENGTH: usize = size_of::<u32>();
+
+/// A message that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadMessage {
+    /// It is longer than its place in the mailbox.
+    #[error("send a message of {0} bytes: the mailbox has no room for it")]
+    TooLong(usize),
+    /// It ends before its length says so.
+    #[error("read a message: it is cut off")]
+    CutOff,
+    /// It says something else.
+    #[error("read a message: {0}")]
+    NotUnderstood(#[from] serde_json::Error),
+}
+
+/// A message as bytes, filled up to whole sectors.
+///
+/// # Errors
+/// It does not fit into the mailbox.
+pub fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, BadMessage> {
+    let mut bytes = vec![0; LENGTH];
+    serde_json::to_writer(&mut bytes, message)?;
+    let len = bytes.len() - LENGTH;
+    let length = u32::try_from(len).ok().filter(|_| bytes.len() as u64 <= ANSWERS_AT - SECTOR as u64);
+    bytes[..LENGTH].copy_from_slice(&length.ok_or(BadMessage::TooLong(len))?.to_le_bytes());
+    bytes.resize(bytes.len().next_multiple_of(SECTOR), 0);
+    Ok(bytes)
+}
+
+/// How long the frame is that begins like this, in whole sectors.
+///
+/// # Errors
+/// These are not even the bytes of a length, or nothing so long can be in the mailbox.
+pub fn frame_len(beginning: &[u8]) -> Result<usize, BadMessage> {
+    let length = beginning.first_chunk::<LENGTH>().ok_or(BadMessage::CutOff)?;
+    let len = (u32::from_le_bytes(*length) as usize + LENGTH).next_multiple_of(SECTOR);
+    if len as u64 <= ANSWERS_AT { Ok(len) } else { Err(BadMessage::TooLong(len)) }
+}
+
+/// The message in a frame.
+///
+/// # Errors
+/// It is cut off or says something else.
+pub fn unframe<T: DeserializeOwned>(frame: &[u8]) -> Result<T, BadMessage> {
+    let (length, rest) = frame.split_first_chunk::<LENGTH>().ok_or(BadMessage::CutOff)?;
+    let message = rest.get(..u32::from_le_bytes(*length) as usize).ok_or(BadMessage::CutOff)?;
+    Ok(serde_json::from_slice(message)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::Reference;
+
+    use super::*;
+
+    #[test]
+    fn batches_and_answers_survive_the_way() {
+        let ops = ["mkdir(\"/d\")", "create(\"/d/f\")", "write(\"/d/f\", offset=5, len=4096, fill=7)"];
+        let more = ["link(\"/d/f\", \"/g\")", "symlink(\"d\", \"/s\")", "setxattr(\"/d\", \"user.a\", len=3, fill=1)"];
+        let ops: Vec<Op> = ops.iter().chain(&more).map(|op| op.parse().unwrap()).collect();
+        let batch: Vec<Step> = ops.iter().cloned().map(Step::Run).collect();
+        let framed = frame(&batch).unwrap();
+        assert_eq!((framed.len() % SECTOR, frame_len(&framed).unwrap()), (0, framed.len()));
+        assert_eq!(unframe::<Vec<Step>>(&framed).unwrap(), batch);
+
+        let mut reference = Reference::new();
+        let mut answers: Vec<Answer> = ops.iter().map(|op| reference.apply(op).map(Got::Value)).collect();
+        answers.extend([Ok(Got::Tree(reference.tree())), Err(Errno::ENODEV)]);
+        let back: Vec<Answer> = unframe(&frame(&answers).unwrap()).unwrap();
+        let Some(Ok(Got::Tree(tree))) = back.get(ops.len()) else { panic!("{back:?}") };
+        assert!(tree.same_as(&reference.tree()) && tree.nodes.len() == 4, "{tree}");
+        assert!(matches!(back[ops.len() + 1], Err(Errno::ENODEV)));
+    }
+
+    #[test]
+    fn damaged_frames_are_refused() {
+        let framed = frame(&vec![Step::Observe]).unwrap();
+        assert!(unframe::<Vec<Step>>(&framed[..6]).is_err());
+        assert!(unframe::<Vec<Step>>(&[]).is_err());
+        assert!(unframe::<Vec<Step>>(&[2, 0, 0, 0, b'{', b'}']).is_err());
+        assert!(frame_len(&[0xff; 4]).is_err() && frame_len(&[1]).is_err());
+    }
+}
