@@ -134,7 +134,7 @@ impl<T: Target> State<T> {
         let mut recent = before.recent;
         recent.push(OpKind::Crash, None);
         Some(Self {
-            mounted: mounted.clone(),
+            mounted: target.recovered_from(mounted, crashed),
             disk,
             tasks: SmallVec::new(),
             reference,

@@ -33,6 +33,13 @@ pub trait Target: Send + Sync {
     /// The file system cannot be mounted.
     fn mount(&self, disk: &mut Disk) -> Result<Self::Mounted, Errno>;
 
+    /// The memory of a recovery on another crash image, one that agrees with the image of that recovery on everything
+    /// that recovery has read. Only a target whose memory holds on to the image has something to do here.
+    fn recovered_from(&self, mounted: &Self::Mounted, crashed: &Image) -> Self::Mounted {
+        let _ = crashed;
+        mounted.clone()
+    }
+
     /// Unmounts: what was kept back in memory goes to the disk, and all of it becomes durable. A mount must then
     /// find the same tree.
     ///
