@@ -79,8 +79,8 @@ impl FileSystemKind {
         }
     }
 
-    /// The kinds of ops that a workload may have. Which slots are open is not known where it is made, so they are left to
-    /// scripts; a power cut is the search's to make.
+    /// The kinds of ops that a workload may have. Which slots are open is not known where it is made, so they are left
+    /// to scripts; a power cut is the search's to make.
     pub(crate) fn ops(self) -> OpSet {
         let all = OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash]));
         match self {
@@ -133,7 +133,7 @@ impl FileSystemKind {
 
 fn on_the_host(program: Program) -> Command {
     let mut command = Command::new(find(program).unwrap_or_else(|| program.name.into()));
-    command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("E2FSPROGS_FAKE_TIME", NOW);
+    command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
     // The configuration of the host must not decide what is checked: without one, the programs have their own.
     command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
     command

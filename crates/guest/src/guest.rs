@@ -73,8 +73,6 @@ impl From<VhostError> for GuestError {
 const SILENCE_MAX: Duration = Duration::from_mins(1);
 /// More requests than any batch needs.
 const REQUESTS_MAX: u32 = 1 << 20;
-/// The memory of a guest: enough for every file system here, and little to set up.
-const MEMORY: &str = "mem=64M";
 
 /// A running guest.
 #[derive(Debug)]
@@ -341,7 +339,8 @@ fn supervise(kernel: &Kernel, core: usize) -> io::Result<(Child, Console, PathBu
     let folder = std::env::temp_dir().join(format!("shakedown-guest-{}-{number}", std::process::id()));
     let program = program()?;
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
-    command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program()).args(kernel_arguments());
+    command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());
+    command.arg(kernel.memory()).args(KERNEL_ARGUMENTS);
     command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./getrandom.so");
     command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
     let mut supervisor = command.spawn()?;
@@ -355,24 +354,23 @@ fn supervise(kernel: &Kernel, core: usize) -> io::Result<(Child, Console, PathBu
 }
 
 /// The same for every guest, because the kernel mixes it into its random state; so sockets have relative names.
-fn kernel_arguments() -> [&'static str; 13] {
-    [
-        MEMORY,
-        "initrd=init.cpio",
-        "con=null",
-        "con0=null,fd:1",
-        "loglevel=5",
-        "virtio_uml.device=s.0:2",
-        "virtio_uml.device=s.1:2",
-        "time-travel=inf-cpu",
-        "time-travel-start=1000000000",
-        // Some file systems write to disk what an earlier owner left in their memory.
-        "init_on_alloc=1",
-        "hung_task_panic=1",
-        "umid=guest",
-        "uml_dir=./",
-    ]
-}
+const KERNEL_ARGUMENTS: [&str; 12] = [
+    "initrd=init.cpio",
+    "con=null",
+    "con0=null,fd:1",
+    // Warnings are printed, chatter is not.
+    "loglevel=5",
+    "virtio_uml.device=s.0:2",
+    "virtio_uml.device=s.1:2",
+    "time-travel=inf-cpu",
+    "time-travel-start=1000000000",
+    // Some file systems write to disk what an earlier owner left in their memory.
+    "init_on_alloc=1",
+    "hung_task_panic=1",
+    // What the kernel leaves in files of the host lies in its folder, too.
+    "umid=guest",
+    "uml_dir=./",
+];
 
 /// The program that supervises, launches and is init, as a file that lies nowhere.
 fn program() -> io::Result<&'static OwnedFd> {

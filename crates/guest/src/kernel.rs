@@ -12,13 +12,14 @@ use crate::{
 pub struct Kernel {
     program: PathBuf,
     random_state: Vec<Variable>,
+    debug: bool,
 }
 
 /// There is no kernel to run.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// None was built.
-    #[error("start a guest: no kernel was built yet; build one with: shakedown kernel build{}", if *debug { " --debug" } else { "" })]
+    #[error("start a guest: no kernel was built yet; build one with: {}", build_command(*debug))]
     NotBuilt {
         /// Whether one with debugging aids was asked for.
         debug: bool,
@@ -29,6 +30,10 @@ pub enum KernelError {
     /// What was built is incomplete.
     #[error("use the guest kernel in {0}: {1}; build it again with: shakedown kernel build")]
     Broken(PathBuf, String),
+}
+
+fn build_command(debug: bool) -> &'static str {
+    if debug { "shakedown kernel build --debug" } else { "shakedown kernel build" }
 }
 
 /// The program's name in a kernel's folder.
@@ -45,7 +50,7 @@ impl Kernel {
         let cache = folder::cache().ok_or(KernelError::NoHome)?;
         let current = cache.join(current(debug));
         let key = std::fs::read_to_string(&current).map_err(|_| KernelError::NotBuilt { debug })?;
-        Self::in_folder(&cache.join(key.trim()))
+        Ok(Self { debug, ..Self::in_folder(&cache.join(key.trim()))? })
     }
 
     /// The kernel in a folder.
@@ -64,7 +69,13 @@ impl Kernel {
         if random_state.len() != VARIABLES.len() {
             return Err(broken("it is not known where all of its random state lies"));
         }
-        Ok(Self { program, random_state })
+        Ok(Self { program, random_state, debug: false })
+    }
+
+    /// How much memory it gets, as it is told: enough for every file system, and little to set up. Debugging aids take
+    /// as much again.
+    pub(crate) fn memory(&self) -> &'static str {
+        if self.debug { "mem=128M" } else { "mem=64M" }
     }
 
     /// The program.

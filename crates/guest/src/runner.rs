@@ -14,7 +14,7 @@ use vfs::Errno;
 use crate::{
     Complaint, FileSystem, GuestError, Storage,
     pool::{Pool, Seat, pin},
-    session::Session,
+    session::{Session, SessionId},
     storage::{Again, Live},
     target::Mounted,
 };
@@ -54,14 +54,16 @@ impl Runner {
     pub fn seat_in(&self, session: &Session, image: &Image) -> Result<Seat, Trouble> {
         let mut seat = self.pool.take(Some(session.id))?;
         let _pinned = pin(seat.guest.core());
-        let is_there = |seat: &Seat| seat.mounted.as_ref().is_some_and(|(mounted, _)| *mounted == session.id);
-        if !is_there(&seat) {
+        let is_there = |(there, disk): &(SessionId, Image)| *there == session.id && disk.hash() == image.hash();
+        if !seat.mounted.as_ref().is_some_and(is_there) {
             clear(&mut seat)?;
             let reached = self.replay(&mut seat, session)?;
+            if reached.hash() != image.hash() {
+                return Err(Trouble::Nondeterministic);
+            }
             seat.mounted = Some((session.id, reached));
         }
-        let reached = seat.mounted.as_ref().map(|(_, reached)| reached.hash());
-        if reached == Some(image.hash()) { Ok(seat) } else { Err(Trouble::Nondeterministic) }
+        Ok(seat)
     }
 
     /// Does again what led to a session; what the disk looks like then.

@@ -10,7 +10,7 @@ use disk::Image;
 use vfs::Op;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// By what two sessions are the same.
+/// By what two sessions are the same, given the same disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionId(pub u128);
 
@@ -47,6 +47,13 @@ impl Session {
         let mut done = self.done.clone();
         done.push(Arc::new(Done { op: op.clone(), failed }));
         Self { base: self.base.clone(), failed: self.failed.clone(), done, id }
+    }
+
+    /// The same in the kernel's memory, on an image that is the same wherever anything was read. Where the two images
+    /// differ, the disk tells the states apart.
+    #[must_use]
+    pub fn on(&self, base: Image) -> Self {
+        Self { base, ..self.clone() }
     }
 
     /// Whether a request failed since the mount: then a file system may complain.

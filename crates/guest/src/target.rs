@@ -141,6 +141,14 @@ impl Target for GuestTarget {
         }
     }
 
+    fn recovered_from(&self, mounted: &Mounted, crashed: &Image) -> Mounted {
+        // fsck reads everything, so the images are the same; and what was mounted is what fsck has made of them.
+        if self.file_system.kind.recovers_by_fsck() {
+            return mounted.clone();
+        }
+        Mounted { session: Arc::new(mounted.session.on(crashed.clone())), ..mounted.clone() }
+    }
+
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let lies = self.file_system.flushes_are_lies;

@@ -1,5 +1,5 @@
-//! What is special about the kernel of a guest: on top of every default of the kernel's own configuration, these options
-//! and no others, each with its reason.
+//! What is special about the kernel of a guest: on top of every default of the kernel's own configuration, these
+//! options and no others, each with its reason.
 
 /// What an option is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(super) const GROUPS: &[Group] = &[
 /// The second kernel, for finding bugs rather than for speed.
 pub(super) const DEBUG_GROUPS: &[Group] = &[
     wanted("memory that is used wrongly", &["KASAN"]),
-    wanted("locks that are taken wrongly", &["PROVE_LOCKING", "DEBUG_ATOMIC_SLEEP"]),
+    wanted("locks that are taken wrongly", &["PROVE_LOCKING"]),
     wanted("lists and counts that are wrong", &["DEBUG_LIST", "DEBUG_VM", "BUG_ON_DATA_CORRUPTION"]),
     wanted(
         "what file systems can check about themselves",

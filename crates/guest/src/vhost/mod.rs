@@ -1,5 +1,5 @@
-//! A disk for a guest, by the protocol "vhost-user-blk": the kernel's driver sends messages over a socket and shares its
-//! memory, in which it puts requests; we are the disk.
+//! A disk for a guest, by the protocol "vhost-user-blk": the kernel's driver sends messages over a socket and shares
+//! its memory, in which it puts requests; we are the disk.
 //!
 //! What makes a guest deterministic is that notifications are messages too ("in-band"): the kernel waits for the
 //! answer to each, so while an answer is withheld the kernel stands still.

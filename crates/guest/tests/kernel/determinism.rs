@@ -69,8 +69,8 @@ fn ext2_repeats() {
     repeats(&ext2());
 }
 
-/// A state is restored by replaying: an op from the middle of a session has the same effect after the guest was used for
-/// something else, and a copy of a state goes its own way.
+/// A state is restored by replaying: an op from the middle of a session has the same effect after the guest was used
+/// for something else, and a copy of a state goes its own way.
 #[test]
 fn a_session_is_restored_by_doing_it_again() {
     let Some(target) = target(ext4()) else { return };

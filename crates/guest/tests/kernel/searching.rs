@@ -7,6 +7,21 @@ use guest::FileSystem;
 
 use crate::{ext2, ext4, target};
 
+/// Everything that is possible, to depth 2, also after crashes. What recovery left is mounted anew for every op, and
+/// must be the same each time.
+#[test]
+fn a_search_goes_on_from_what_was_recovered() {
+    for (file_system, states_min) in [(ext2(), 30), (ext4(), 50)] {
+        let Some(target) = target(file_system) else { return };
+        let options = CheckOptions { crash: CrashMode::Subsets, ..CheckOptions::default() };
+        let budget = Budget { depth: Some(2), ..Budget::default() };
+        let run = RunOptions { budget, threads: 2, ..RunOptions::exhaustive("under test") };
+        let report = target.check(options, &run, &mut |_, _| {}).unwrap();
+        assert_eq!(found(&report), Vec::<&str>::new(), "{:?}", report.violations);
+        assert!(report.complete && report.states > states_min, "{report:?}");
+    }
+}
+
 fn check(file_system: FileSystem, ops: &[&str]) -> Option<(guest::GuestTarget, CheckReport)> {
     let target = target(file_system)?;
     let Promise { contract, .. } = check::Checkable::promise(&target);
@@ -53,4 +68,12 @@ fn a_disk_that_ignores_flushes_is_found_out_and_the_trace_shows_it_again() {
     let violated = report.violations.first().expect("what was fsynced is lost");
     let replayed = target.replay(&violated.trace).unwrap();
     assert!(replayed.violation.is_some_and(|(property, _)| property.name == violated.property), "{:?}", violated.trace);
+}
+
+/// Also in `docs/findings.md`: a size that grows is written back some time later, on a synchronous mount too.
+#[test]
+fn a_synchronous_ext4_makes_a_file_longer_when_it_likes() {
+    let sync = FileSystem { options: "sync".to_owned(), ..ext4() };
+    let Some((_, report)) = check(sync, &["create(\"/f\")", "truncate(\"/f\", size=1)"]) else { return };
+    assert_eq!(found(&report), ["pinned-size"], "{:?}", report.violations);
 }
