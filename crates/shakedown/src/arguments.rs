@@ -42,6 +42,8 @@ pub enum Command {
     Targets(Targets),
     /// Find every known bug of the collection, and nothing where it is mended
     Zoo(Zoo),
+    /// Build the kernel in which guest targets run
+    Kernel(Kernel),
 }
 
 /// `shakedown check`.
@@ -258,6 +260,39 @@ pub struct Zoo {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// `shakedown kernel`.
+#[derive(Debug, Args)]
+pub struct Kernel {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: KernelCommand,
+}
+
+/// What to do with guest kernels.
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Build one from Debian's kernel source, or from a tree of yours
+    Build(KernelBuild),
+}
+
+/// `shakedown kernel build`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown kernel build                        Debian's linux-source-6.1; as root, installs what it takes
+  shakedown kernel build --source ~/linux       a kernel tree of yours, with your change in it
+  shakedown kernel build --debug                a second kernel with KASAN and lockdep, for kernel=debug
+
+It is kept below ~/.cache/shakedown, and built again only as far as its source has changed.
+Exit codes: 0 it is there, 2 it cannot be built.")]
+pub struct KernelBuild {
+    /// A kernel tree, in which nothing was built [default: Debian's linux-source-6.1]
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// With KASAN, lockdep and other aids: finds more, and is slower
+    #[arg(long)]
+    pub debug: bool,
 }
 
 const CRASH_MODES: [&str; 5] = ["off", "flushed", "prefix", "subsets", "torn"];

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Replay(replay) => commands::replay::run(replay),
         Command::Targets(targets) => commands::targets::run(targets),
         Command::Zoo(zoo) => commands::zoo::run(zoo),
+        Command::Kernel(kernel) => commands::kernel::run(kernel),
     };
     match result {
         Ok(Verdict::NothingFound) => ExitCode::SUCCESS,

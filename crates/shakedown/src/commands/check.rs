@@ -70,6 +70,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
 fn begin(arguments: &Check) -> Result<Job> {
     let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?;
     let settings = Settings::new(&named, &arguments.plan)?;
+    named.ready()?;
     let budget = bounds(arguments, settings.depth_max)?;
     settings.fits_into_memory()?;
     if settings.search == SearchOrder::Random && budget.states.is_none() && budget.time.is_none() {
@@ -88,8 +89,10 @@ fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     ensure!(folder.checkpoint().exists(), "resume {shown}: its search.checkpoint is missing");
     let settings = earlier.settings.clone();
     settings.fits_into_memory()?;
+    let named = Named::parse(&settings.target)?;
+    named.ready()?;
     Ok(Job {
-        named: Named::parse(&settings.target)?,
+        named,
         budget: bounds(arguments, settings.depth_max)?,
         settings,
         threads: threads(arguments),

@@ -1,6 +1,7 @@
 //! One file for each verb of the command line.
 
 pub mod check;
+pub mod kernel;
 pub mod replay;
 pub mod targets;
 pub mod zoo;

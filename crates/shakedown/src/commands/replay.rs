@@ -23,6 +23,7 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     let in_file = || format!("use {file}");
     let mut trace = Trace::from_json(&text).with_context(in_file)?;
     let named = Named::parse(&trace.target).with_context(in_file)?;
+    named.ready()?;
     if arguments.minimise {
         trace = named.target.minimise(&trace).with_context(in_file)?;
     }

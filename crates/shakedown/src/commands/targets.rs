@@ -32,6 +32,11 @@ fn contract(entry: &Entry) -> Option<&'static str> {
     entry.kind.has_disk().then(|| entry.with_defaults().promise().contract.name())
 }
 
+/// Why it cannot be checked on this machine, if it cannot.
+fn missing(entry: &Entry) -> Option<String> {
+    entry.with_defaults().ready().err()
+}
+
 fn as_json(entry: &Entry) -> Value {
     let option = |option: &TargetOption| {
         let Fallback::Value(default) = option.fallback else {
@@ -49,12 +54,16 @@ fn as_json(entry: &Entry) -> Value {
         "name": entry.name,
         "description": entry.about,
         "contract": contract(entry),
+        "missing": missing(entry),
         "options": options,
     })
 }
 
 fn as_text(entry: &Entry, paint: Paint) -> String {
     let mut lines = vec![format!("{}  {}", paint.strong(entry.name), entry.about)];
+    lines.extend(
+        missing(entry).map(|missing| format!("  {}", paint.notable(&format!("not here: could not {missing}")))),
+    );
     lines.extend(contract(entry).map(|contract| format!("  promises the contract {contract}")));
     for option in entry.options {
         let fallback = paint.faint(&format!("[default: {}]", option.fallback.says()));

@@ -6,6 +6,7 @@
 
 mod cow;
 mod f2fs;
+mod guests;
 mod journal;
 mod libs;
 mod models;
@@ -52,7 +53,7 @@ impl Kind {
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 9] = [
+pub const TARGETS: [&Entry; 11] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -62,6 +63,8 @@ pub const TARGETS: [&Entry; 9] = [
     &libs::LITTLEFS,
     &libs::FATFS,
     &libs::EXT4,
+    &guests::EXT2,
+    &guests::EXT4,
 ];
 
 /// A target that can be checked.
@@ -85,6 +88,14 @@ impl Named {
         let (entry, chosen) = name::parse(name)?;
         let target = (entry.make)(&chosen);
         Ok(Self { name: name.to_owned(), entry, chosen, target })
+    }
+
+    /// Sees whether it can be checked on this machine.
+    ///
+    /// # Errors
+    /// Something is missing; the words say what to do about it.
+    pub fn ready(&self) -> anyhow::Result<()> {
+        self.target.ready().map_err(anyhow::Error::msg)
     }
 
     /// The name with every option spelled out.

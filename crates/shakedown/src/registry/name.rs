@@ -108,7 +108,7 @@ mod tests {
             ("model:lnk", "the nearest is \"model:link\""),
             ("link", "the nearest is \"model:link\""),
             ("modle:lnk", "there is no scheme \"modle\"; the nearest is \"model\""),
-            ("guest:xfs", "there is no scheme \"guest\"; there is model"),
+            ("host:xfs", "there is no scheme \"host\"; there is model"),
             ("fs:index", "the nearest is \"model:index\""),
             ("something else", "there are model:link, model:index, model:philosophers"),
             ("model:link?wirtes=naive", "no option \"wirtes\"; the nearest is \"writes\""),
