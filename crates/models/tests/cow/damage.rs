@@ -1,20 +1,19 @@
 //! Damaged disks: whatever is on them, a mount ends with an errno or with a file system that can be asked and used.
 
-use check::{Target, Task};
-use disk::{Block, Disk, Image, OpIndex};
+use check::Target;
+use disk::{Block, Disk, Image};
 use fastrand::Rng;
 use models::{
     cow::{BLOCK_BYTES, Commit, Cow, Memory, Variant},
     nodes::NodeTarget,
 };
-use vfs::Op;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::driver;
 
 fn run(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, ops: &[&str]) {
     for op in ops {
-        let op: Op = op.parse().expect("it is an op");
-        let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-        let _any_outcome = target.step(memory, disk, &mut task);
+        let _any_outcome = driver::run(target, memory, disk, op.parse().expect("it is an op"));
     }
 }
 

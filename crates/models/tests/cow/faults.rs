@@ -1,15 +1,18 @@
 //! Requests that fail: the op fails and has changed nothing, what is on the disk can be mounted, and the op can be done
 //! again.
 
-use check::{CheckOptions, Checkable, Target, Task};
-use disk::{CrashMode, Disk, Failing, Fault, Faults, OpIndex};
+use check::{CheckOptions, Checkable, Target};
+use disk::{CrashMode, Disk, Failing, Fault, Faults};
 use models::{
     cow::{Commit, Cow, Flaw, Memory, Variant},
     nodes::NodeTarget,
 };
-use vfs::{Errno, Op, Outcome};
+use vfs::{Errno, Outcome};
 
-use crate::searching::{names, search_with, target};
+use crate::{
+    driver,
+    searching::{search_with, target},
+};
 
 const OPS: [&str; 10] = [
     "mkdir(\"/d\")",
@@ -28,9 +31,7 @@ const VARIANTS: [(bool, Commit); 4] =
     [(false, Commit::Barrier), (true, Commit::Barrier), (false, Commit::Verify), (true, Commit::Verify)];
 
 fn step(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, op: &str) -> Outcome {
-    let op: Op = op.parse().expect("it is an op");
-    let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-    target.step(memory, disk, &mut task).expect("an op is one step")
+    driver::run(target, memory, disk, op.parse().expect("it is an op"))
 }
 
 /// Lets the request fail of which `fault` speaks; whether there was one.
@@ -82,7 +83,7 @@ fn violated(variant: Variant, faults: u8, ops: &str, depth: u32) -> Vec<String> 
     let target = target(variant, ops);
     let contract = Checkable::promise(&target).contract;
     let options = CheckOptions { crash: CrashMode::Subsets, contract, faults, ..CheckOptions::default() };
-    names(&search_with(options, &target, depth, 2))
+    driver::violated(&search_with(options, &target, depth, 2))
 }
 
 #[test]

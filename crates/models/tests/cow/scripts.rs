@@ -4,7 +4,7 @@
 use models::cow::{Commit, Flaw, Variant};
 use vfs::Op;
 
-use crate::searching::{names, play};
+use crate::{driver, searching::play};
 
 /// `mv A/foo bar` as an op: the verb as in a shell, every path from the root.
 fn spelled_out(short: &str) -> Op {
@@ -27,7 +27,7 @@ fn violated(variant: Variant, script: &str) -> Vec<String> {
     let ops: Vec<Op> = script.split(';').map(|op| spelled_out(op.trim())).collect();
     let report = play(variant, &ops);
     assert_eq!(report.depth as usize, ops.len(), "{script}: the script was not played to its end");
-    names(&report)
+    driver::violated(&report)
 }
 
 /// What the script is known as, its ops, and what shows the bug that it is known for.

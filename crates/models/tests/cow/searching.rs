@@ -9,6 +9,8 @@ use models::{
 };
 use vfs::{Op, contract::Contract, generate::OpSet};
 
+use crate::driver;
+
 /// Searches completely to a depth, under the contract that the target promises.
 pub fn search(target: &dyn Checkable, crash: CrashMode, depth: u32, go_on: bool, threads: usize) -> CheckReport {
     search_under(target.promise().contract, target, crash, depth, go_on, threads)
@@ -34,7 +36,7 @@ pub fn search_with(options: CheckOptions, target: &dyn Checkable, depth: u32, th
         budget: Budget { depth: Some(depth), ..Budget::default() },
         ..RunOptions::exhaustive("model:cow")
     };
-    complete(options, target, &run)
+    driver::search(target, options, &run)
 }
 
 /// Does these ops one after the other, with the power cut everywhere. Nothing follows a power cut.
@@ -44,14 +46,7 @@ pub fn play(variant: Variant, script: &[Op]) -> CheckReport {
     let crash = CrashMode::Subsets;
     let options = CheckOptions { crash, contract, continue_after_crash: false, ..CheckOptions::default() };
     let workload = Workload { script: Some(script.into()), ..Workload::default() };
-    complete(options, &target, &RunOptions { workload, ..RunOptions::exhaustive("model:cow") })
-}
-
-fn complete(options: CheckOptions, target: &dyn Checkable, run: &RunOptions) -> CheckReport {
-    let report = target.check(options, run, &mut |_, _| {});
-    let report = report.expect("a search without a checkpoint has nothing that could fail");
-    assert!(report.complete, "{options:?}: {:?}", report.limits);
-    report
+    driver::search(&target, options, &RunOptions { workload, ..RunOptions::exhaustive("model:cow") })
 }
 
 /// A variant with these ops in its workload.
@@ -59,11 +54,4 @@ pub fn target(variant: Variant, ops: &str) -> NodeTarget<Cow> {
     let mut target = NodeTarget::new(Cow::new(variant));
     target.bounds_mut().ops = ops.parse::<OpSet>().expect("these are ops");
     target
-}
-
-/// The names of the violated properties, in alphabetical order.
-pub fn names(report: &CheckReport) -> Vec<String> {
-    let mut names: Vec<String> = report.violations.iter().map(|violated| violated.property.clone()).collect();
-    names.sort_unstable();
-    names
 }

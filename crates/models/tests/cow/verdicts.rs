@@ -6,14 +6,17 @@ use models::cow::{Commit, Flaw, Variant};
 
 use vfs::contract::Contract;
 
-use crate::searching::{names, search, search_under, target};
+use crate::{
+    driver::violated,
+    searching::{search, search_under, target},
+};
 
 const COMMITS: [Commit; 2] = [Commit::Barrier, Commit::Verify];
 
 fn assert_silent(variant: Variant, ops: &str, crash: CrashMode, depth: u32) {
     let report = search(&target(variant, ops), crash, depth, true, 1);
     let told: Vec<_> = report.violations.iter().map(|violated| &violated.trace.detail).collect();
-    assert_eq!(names(&report), [""; 0], "{variant:?} {crash} {depth}: {told:?}");
+    assert_eq!(violated(&report), [""; 0], "{variant:?} {crash} {depth}: {told:?}");
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn a_log_does_not_keep_the_order() {
     let target = target(Variant::right(true, Commit::Barrier), "create,fsync");
     assert_eq!(target.promise().contract, Contract::Atomic);
     let report = search_under(Contract::Ordered, &target, CrashMode::Flushed, 3, true, 1);
-    assert_eq!(names(&report), ["one-moment"]);
+    assert_eq!(violated(&report), ["one-moment"]);
 }
 
 /// Flaws that only show when requests fail, and are tested there.
@@ -89,7 +92,7 @@ fn each_flaw_is_found_where_the_right_variant_is_silent() {
         let (_, ops, crash, depth, property) =
             ROWS.into_iter().find(|row| row.0 == flaw).unwrap_or_else(|| panic!("{name} has no row"));
         let wrong = Variant::wrong(flaw);
-        let found = names(&search(&target(wrong, ops), crash, depth, true, 1));
+        let found = violated(&search(&target(wrong, ops), crash, depth, true, 1));
         assert!(found.iter().any(|found| found == property), "{name}: {found:?}");
         assert_silent(Variant { flaw: None, ..wrong }, ops, crash, depth);
     }

@@ -1,14 +1,15 @@
 //! Whatever is on the disk: the check ends, says what is wrong, and a mount after it fails or works, without a panic.
 
-use check::{Target, Task};
-use disk::{Block, Disk, Image, OpIndex};
+use check::Target;
+use disk::{Block, Disk, Image};
 use explore::Severity;
 use fastrand::Rng;
 use models::{
     f2fs::{DEAD_NID, DOUBLE_BLOCK, F2fs, LOST_BLOCK, Variant},
     nodes::NodeTarget,
 };
-use vfs::Op;
+
+use crate::driver;
 
 const SCRIPT: [&str; 7] = [
     r#"mkdir("/d", mode=0755)"#,
@@ -25,9 +26,7 @@ fn image(target: &NodeTarget<F2fs>) -> Image {
     let mut disk = Disk::new(target.mkfs());
     let mut memory = target.mount(&mut disk).expect("a fresh file system mounts");
     for op in SCRIPT {
-        let op: Op = op.parse().expect("it is an op");
-        let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-        target.step(&mut memory, &mut disk, &mut task).expect("an op is one step here").expect("there is room");
+        driver::run(target, &mut memory, &mut disk, op.parse().expect("it is an op")).expect("there is room");
     }
     disk.image().clone()
 }

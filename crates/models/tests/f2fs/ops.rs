@@ -1,13 +1,15 @@
 //! Long runs against the reference: the disk fills up, segments are cleaned, files grow into direct nodes.
 
-use check::{Target, Task, View, Workload};
-use disk::{CrashMode, Disk, OpIndex};
+use check::{Target, View, Workload};
+use disk::{CrashMode, Disk};
 use fastrand::Rng;
 use models::{
     f2fs::{F2fs, Fsync, Heads, Memory, Variant},
     nodes::NodeTarget,
 };
-use vfs::{Data, Errno, File, Op, Outcome, Path, Reference, Rename, WriteAt, WriteVia};
+use vfs::{Data, Errno, File, Op, Path, Reference, Rename, WriteAt, WriteVia};
+
+use crate::driver;
 
 struct Mounted {
     target: NodeTarget<F2fs>,
@@ -27,9 +29,7 @@ impl Mounted {
 
     /// Does an op here and in the reference, and compares; `true` if it was refused for want of room.
     fn run(&mut self, op: &Op) -> bool {
-        let mut task = Task { op: op.clone(), index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-        let outcome: Outcome =
-            self.target.step(&mut self.memory, &mut self.disk, &mut task).expect("an op is one step here");
+        let outcome = driver::run(&self.target, &mut self.memory, &mut self.disk, op.clone());
         let refused = outcome == Err(Errno::ENOSPC) || outcome == Err(Errno::EFBIG);
         if !refused {
             assert_eq!(outcome, self.reference.apply(op), "{op}");

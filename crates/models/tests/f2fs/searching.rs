@@ -9,6 +9,8 @@ use models::{
 };
 use vfs::generate::OpSet;
 
+use crate::driver;
+
 /// What is searched: a variant, the ops that are tried, on how many files, how many in a row, and what a power cut may
 /// leave.
 #[derive(Clone, Copy, Debug)]
@@ -44,14 +46,11 @@ impl Search {
             budget: Budget { depth: Some(self.depth), ..Budget::default() },
             ..RunOptions::exhaustive("model:f2fs")
         };
-        target.check(options, &run, &mut |_, _| {}).expect("a search without a checkpoint has nothing that could fail")
+        driver::search(&target, options, &run)
     }
 
     /// The names of the violated properties, in alphabetical order.
     pub fn violated(self) -> Vec<String> {
-        let report = self.run(1);
-        let mut names: Vec<String> = report.violations.into_iter().map(|violated| violated.property).collect();
-        names.sort_unstable();
-        names
+        driver::violated(&self.run(1))
     }
 }

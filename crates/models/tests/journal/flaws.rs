@@ -4,7 +4,10 @@ use check::{CheckOptions, Target};
 use disk::CrashMode::{self, Subsets, Torn};
 use models::journal::{Flaw, Variant};
 
-use crate::searching::{Bounds, critical, play, search, search_with, target, violated};
+use crate::{
+    driver::violated,
+    searching::{Bounds, critical, play, search, search_with, target},
+};
 
 /// A flaw, the bounds within which a search meets it, and what it breaks there.
 fn assert_found(flaw: Flaw, ops: &'static str, depth: u32, crash: CrashMode, property: &str) {
@@ -117,7 +120,7 @@ fn a_lookup_that_takes_no_memory_for_no_such_name() {
         let bounds = Bounds { ops: "create,rename,remount", depth: 4, crash: CrashMode::Off, workers: 2 };
         let options = CheckOptions { faults, ..CheckOptions::default() };
         let report = search_with(Variant { flaw, ..Variant::default() }, options, bounds);
-        violated(&report).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        violated(&report)
     };
     assert_eq!(violated_with(1, Some(Flaw::LookupSkipsBlock)), ["fault"]);
     assert_eq!(violated_with(0, Some(Flaw::LookupSkipsBlock)), [""; 0], "while there is memory, nothing is wrong");

@@ -5,7 +5,10 @@ use disk::{CrashMode, Disk, Image, Limits, Position, crash_states};
 use models::journal::{DataMode, Flaw, FsckMode, Variant};
 use vfs::{Path, Tree};
 
-use crate::searching::{Bounds, run, search, target, violated};
+use crate::{
+    driver::violated,
+    searching::{Bounds, run, search, target},
+};
 
 const SCRIPT: &str = r#"
     create("/a", mode=0644)

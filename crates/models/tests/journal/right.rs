@@ -7,7 +7,10 @@ use disk::CrashMode::{Flushed, Prefix, Subsets, Torn};
 use models::journal::{DataMode, FsckMode, Layout, TRANSACTION_BLOCKS_MAX, Variant};
 use vfs::{contract::Contract, generate::ObjectBounds};
 
-use crate::searching::{Bounds, play, search, search_target, search_with, target, violated};
+use crate::{
+    driver::violated,
+    searching::{Bounds, play, search, search_target, search_with, target},
+};
 
 const MODES: [DataMode; 3] = [DataMode::Ordered, DataMode::Writeback, DataMode::Journal];
 /// Everything that the workload knows, and less of it for deeper searches.

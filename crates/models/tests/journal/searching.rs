@@ -1,13 +1,15 @@
 //! One way to search a variant, for every test of this folder.
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions, Target, Task, Workload};
-use disk::{CrashMode, Disk, OpIndex};
+use check::{CheckOptions, CheckReport, RunOptions, Target, Workload};
+use disk::{CrashMode, Disk};
 use explore::{Budget, Severity};
 use models::{
     journal::{Journal, Memory, Variant},
     nodes::NodeTarget,
 };
 use vfs::{contract::Contract, generate::OpSet, text::parse_workload};
+
+use crate::driver;
 
 /// A search of a variant within bounds.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +44,7 @@ pub fn search_target(mut target: NodeTarget<Journal>, options: CheckOptions, bou
         budget: Budget { depth: Some(bounds.depth), ..Budget::default() },
         ..RunOptions::exhaustive("model:journal")
     };
-    complete(&target, CheckOptions { crash: bounds.crash, contract, ..options }, &run)
+    driver::search(&target, CheckOptions { crash: bounds.crash, contract, ..options }, &run)
 }
 
 /// Does the ops of a script one after the other, with a power cut everywhere.
@@ -50,30 +52,16 @@ pub fn play(variant: Variant, script: &str, crash: CrashMode, contract: Contract
     let ops = parse_workload(script).expect("every line is an op");
     let workload = Workload { script: Some(ops.into()), ..Workload::default() };
     let options = CheckOptions { crash, contract, ..CheckOptions::default() };
-    complete(&target(variant), options, &RunOptions { workload, ..RunOptions::exhaustive("model:journal") })
-}
-
-fn complete(target: &NodeTarget<Journal>, options: CheckOptions, run: &RunOptions) -> CheckReport {
-    let report = target.check(options, run, &mut |_, _| {}).expect("a search without a checkpoint cannot fail");
-    assert!(report.complete, "{run:?}: {:?}", report.limits);
-    report
+    driver::search(&target(variant), options, &RunOptions { workload, ..RunOptions::exhaustive("model:journal") })
 }
 
 /// Does the ops of a script on a disk, without a search; all of them must succeed.
 pub fn run(target: &NodeTarget<Journal>, memory: &mut Memory, disk: &mut Disk, script: &str) {
     let ops = parse_workload(script).expect("every line is an op");
-    for (op, index) in ops.into_iter().zip((0..).map(OpIndex)) {
-        let mut task = Task { op, index, choice: 0, pc: 0, registers: [0; 12] };
-        let outcome = target.step(memory, disk, &mut task);
-        assert!(matches!(outcome, Some(Ok(_))), "{}: {outcome:?}", task.op);
+    for op in ops {
+        let outcome = driver::run(target, memory, disk, op.clone());
+        assert!(outcome.is_ok(), "{op}: {outcome:?}");
     }
-}
-
-/// The names of the violated properties, in alphabetical order.
-pub fn violated(report: &CheckReport) -> Vec<&str> {
-    let mut names: Vec<&str> = report.violations.iter().map(|violated| violated.property.as_str()).collect();
-    names.sort_unstable();
-    names
 }
 
 /// The violated properties that are critical.

@@ -3,14 +3,13 @@
 //! The images have the geometry of the study: link has its inodes in blocks 0-1, its table in 2-4, its data from 5 on;
 //! index its inodes in 0-3, its bitmap in 4, its data from 5 on.
 
-use check::{Finding, Target, Task};
-use disk::{Block, Disk, Image, OpIndex};
+use check::{Finding, Target};
+use disk::{Block, Disk, Image};
 use explore::Severity;
 use fastrand::Rng;
 use models::mapping::{DEAD_BLOCK, DOUBLE_POINTER, FileMapping, Index, LOST_BLOCK, Layout, Link, Writes};
-use vfs::Op;
 
-use crate::searching::variant;
+use crate::{driver, searching::variant};
 
 const STUDY: (u8, u8) = (4, 11);
 const FREE: u8 = 0xfe;
@@ -190,9 +189,8 @@ fn use_damaged<L: Layout>(target: &FileMapping<L>, disk: &mut Disk, files: u8) {
     let mut mounted = target.mount(disk).expect("these models always mount");
     for file in 0..files {
         for op in ["write(\"/fN\", at=end, len=4, fill=70)", "unlink(\"/fN\")", "create(\"/fN\", mode=0644)"] {
-            let op: Op = op.replace('N', &file.to_string()).parse().expect("an op");
-            let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-            while target.step(&mut mounted, disk, &mut task).is_none() {}
+            let op = op.replace('N', &file.to_string()).parse().expect("an op");
+            let _any_outcome = driver::run(target, &mut mounted, disk, op);
         }
     }
     target.observe(&mounted, disk).expect("these models can always be read");

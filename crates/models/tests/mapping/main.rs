@@ -1,5 +1,7 @@
 //! The file-mapping models, from single ops to searches of everything that they can do.
 
+#[path = "../driver/mod.rs"]
+mod driver;
 mod fsck;
 mod futures;
 mod ops;

@@ -3,9 +3,9 @@
 use check::{Target, Task};
 use disk::{Disk, OpIndex};
 use models::mapping::{FileMapping, Index, Layout, Link, Reserved, Writes};
-use vfs::{Errno, Op, Outcome, Value};
+use vfs::{Errno, Outcome, Value};
 
-use crate::searching::variant;
+use crate::{driver, searching::variant};
 
 const WRITES: [Writes; 4] = [Writes::Naive, Writes::Cached, Writes::Ordered, Writes::Barrier];
 
@@ -26,12 +26,8 @@ impl<L: Layout> Machine<L> {
 
     /// Runs an op to its end.
     fn run(&mut self, text: &str) -> Outcome {
-        let op: Op = text.parse().expect("the test writes ops as they print");
-        let mut task = Task { op, index: OpIndex(0), choice: 0, pc: 0, registers: [0; 12] };
-        // No op makes more requests than this.
-        (0..8)
-            .find_map(|_| self.target.step(&mut self.mounted, &mut self.disk, &mut task))
-            .expect("every op comes to an end")
+        let op = text.parse().expect("the test writes ops as they print");
+        driver::run(&self.target, &mut self.mounted, &mut self.disk, op)
     }
 
     /// Appends a block of this.

@@ -6,6 +6,8 @@ use explore::{Budget, Order};
 use models::mapping::{FileMapping, Layout, Variant, Writes};
 use vfs::contract::Contract;
 
+use crate::driver;
+
 /// How the models are checked here: what they promise is `mountable`, and damage is looked for after crashes too.
 pub fn options(crash: CrashMode) -> CheckOptions {
     CheckOptions { crash, contract: Contract::Mountable, ..CheckOptions::default() }
@@ -30,10 +32,7 @@ pub fn search<L: Layout>(variant: Variant, crash: CrashMode, workers: usize) -> 
 pub fn search_in<L: Layout>(order: Order, variant: Variant, options: CheckOptions, workers: usize) -> CheckReport {
     let target = FileMapping::<L>::new(variant);
     let run = RunOptions { order, ..run_options(workers, variant.symmetry) };
-    let report = target.check(options, &run, &mut |_, _| {});
-    let report = report.expect("a search without a checkpoint has nothing that could fail");
-    assert!(report.complete, "{variant:?} under {}: {:?}", options.crash, report.limits);
-    report
+    driver::search(&target, options, &run)
 }
 
 /// As [`search`], but to a depth only.
@@ -41,11 +40,4 @@ pub fn search_to<L: Layout>(depth: u32, variant: Variant, crash: CrashMode) -> C
     let run = run_options(1, variant.symmetry);
     let run = RunOptions { budget: Budget { depth: Some(depth), ..run.budget }, ..run };
     FileMapping::<L>::new(variant).check(options(crash), &run, &mut |_, _| {}).expect("as above")
-}
-
-/// The names of the violated properties, in alphabetical order.
-pub fn violated(report: &CheckReport) -> Vec<&str> {
-    let mut names: Vec<&str> = report.violations.iter().map(|violated| violated.property.as_str()).collect();
-    names.sort_unstable();
-    names
 }

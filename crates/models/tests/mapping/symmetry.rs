@@ -3,7 +3,10 @@
 use disk::CrashMode;
 use models::mapping::{Index, Layout, Link, Variant, Writes};
 
-use crate::searching::{search, variant, violated};
+use crate::{
+    driver::violated,
+    searching::{search, variant},
+};
 
 const MODES: [CrashMode; 4] = [CrashMode::Flushed, CrashMode::Prefix, CrashMode::Subsets, CrashMode::Torn];
 const WRITES: [Writes; 4] = [Writes::Naive, Writes::Cached, Writes::Ordered, Writes::Barrier];

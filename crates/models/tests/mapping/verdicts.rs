@@ -7,7 +7,10 @@ use disk::CrashMode::{Flushed, Prefix, Subsets, Torn};
 use explore::{Order, Severity};
 use models::mapping::{DEAD_BLOCK, DOUBLE_POINTER, Index, LOST_BLOCK, Layout, Link, Writes};
 
-use crate::searching::{options, search, search_in, search_to, variant, violated};
+use crate::{
+    driver::violated,
+    searching::{options, search, search_in, search_to, variant},
+};
 
 const STUDY: (u8, u8) = (4, 11);
 const CRITICAL: [&str; 3] = ["contents", DOUBLE_POINTER.name, LOST_BLOCK.name];
