@@ -29,8 +29,8 @@ fn the_right_one_is_right_after_every_crash() {
         for (ops, depth, crash) in [
             (ALL, 3, Flushed),
             (ALL, 3, Prefix),
-            (ALL, 2, Subsets),
-            (ALL, 2, Torn),
+            (ALL, 3, Subsets),
+            (ALL, 3, Torn),
             (CONTENTS, 5, Prefix),
             (CONTENTS, 4, Subsets),
             (NAMES, 4, Prefix),
