@@ -2,7 +2,7 @@
 //!
 //! A search expands only the first state that it meets of each form. Were a form to stand for states with different
 //! futures, then what a search finds, or how many states it counts, would depend on which of them comes first. So here
-//! several states of each form are expanded and compared.
+//! two states of each form are expanded and compared.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -14,7 +14,7 @@ use models::mapping::{FileMapping, Index, Layout, Link, Variant, Writes};
 use crate::searching::{options, variant};
 
 /// How many states of each form are expanded.
-const EXPANDED_MAX: usize = 4;
+const EXPANDED_MAX: usize = 2;
 
 /// Everything that may come next: the forms of the states, and the names of what is violated on the way.
 type Future = BTreeSet<Vec<u8>>;
