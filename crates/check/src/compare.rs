@@ -110,6 +110,8 @@ impl<T: Target> State<T> {
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         if outcome.is_ok() {
             self.returned(&done.op, done.index, outcome);
+        } else {
+            self.history.pass_over();
         }
         let mut wrong = self.compare_trees(target);
         if self.tasks.is_empty() {

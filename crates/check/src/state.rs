@@ -138,7 +138,7 @@ impl<T: Target> State<T> {
             disk,
             tasks: SmallVec::new(),
             reference,
-            history,
+            history: history.after_ops(before.ops),
             returned: SmallVec::new(),
             ops: before.ops,
             faults: before.faults,

@@ -34,11 +34,17 @@ impl fmt::Display for Story<'_> {
                     explore::Severity::NotCritical => "not critical",
                 };
                 writeln!(f, "Broken: {} ({how_bad})", property.name)?;
-                writeln!(f, "  {detail}")
+                writeln!(f, "  {}", printable(detail))
             }
             None => writeln!(f, "The trace no longer violates {}.", self.trace.property),
         }
     }
+}
+
+/// A damaged file system has names with any bytes in them; a terminal is not to obey them.
+fn printable(text: &str) -> String {
+    let one = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
+    text.chars().map(one).collect()
 }
 
 fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed: bool, trees: bool) -> fmt::Result {

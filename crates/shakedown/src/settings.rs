@@ -72,6 +72,11 @@ impl Settings {
             "use a set of ops with {}: it chooses its ops itself; a file of ops works",
             named.entry.name
         );
+        if let Some(lacking) =
+            ops.as_ref().and(plan.ops.as_deref()).and_then(|given| lacking(given, named.target.ops()))
+        {
+            bail!("use the ops {lacking:?} with {}: it has {}", named.entry.name, named.target.ops());
+        }
         if let Some(op) = script.as_deref().and_then(|script| named.target.lacks(script)) {
             bail!("do {op} on {}: it has no such op; it has {}", named.entry.name, named.target.ops());
         }
@@ -229,6 +234,12 @@ fn word(value: &impl clap::ValueEnum) -> String {
 fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
     let bits = plan.bitstate_bits.map(|_| "--bitstate-bits");
     bits.or(plan.bitstate_hashes.map(|_| "--bitstate-hashes"))
+}
+
+/// The first word of a set that names nothing that a target has. Sets with names of their own are for any target.
+fn lacking(given: &str, has: OpSet) -> Option<&str> {
+    let names_none = |word: &&str| word.parse::<OpSet>().is_ok_and(|set| set.intersection(has) == OpSet::EMPTY);
+    given.split(',').map(str::trim).filter(|word| !word.starts_with('-')).find(names_none)
 }
 
 /// What `--ops` names.

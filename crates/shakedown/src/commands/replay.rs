@@ -34,10 +34,11 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     if let Some(kind) = arguments.script {
         ensure!(!trace.ops.is_empty(), "write a script: {} has no ops", named.entry.name);
         screen::print(&check::script(&trace, kind))?;
-    } else {
-        let paint = Paint::for_stdout();
-        let heading = format!("{} of {}", trace.property, named.full_name());
-        screen::print(&format!("{}\n\n{}", paint.strong(&heading), told.text))?;
+        // The script was asked for and is there: what comes after it on a command line may go on.
+        return Ok(Verdict::NothingFound);
     }
+    let paint = Paint::for_stdout();
+    let heading = format!("{} of {}", trace.property, named.full_name());
+    screen::print(&format!("{}\n\n{}", paint.strong(&heading), told.text))?;
     Ok(Verdict::of(told.shows_violation))
 }

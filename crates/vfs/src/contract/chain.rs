@@ -16,14 +16,12 @@ pub(super) struct Chain {
     records: Vec<Arc<Record>>,
     /// How many of the ops had returned; the rest was under way.
     pub returned: usize,
-    /// How many ops came before the base, for the numbers that people see.
-    forgotten: u32,
     pub zeros: Zeros,
 }
 
 impl Chain {
-    pub fn new(base: Tree, records: Vec<Arc<Record>>, returned: usize, forgotten: u32, zeros: Zeros) -> Self {
-        Self { base, records, returned, forgotten, zeros }
+    pub fn new(base: Tree, records: Vec<Arc<Record>>, returned: usize, zeros: Zeros) -> Self {
+        Self { base, records, returned, zeros }
     }
 
     /// The last moment.
@@ -50,8 +48,7 @@ impl Chain {
 
     /// The moment as people count it.
     pub fn moment(&self, moment: usize) -> Moment {
-        let forgotten = if moment == 0 { 0 } else { self.forgotten };
-        Moment(u32::try_from(moment).unwrap_or(u32::MAX).saturating_add(forgotten))
+        Moment(moment.checked_sub(1).map_or(0, |op| self.records[op].number))
     }
 
     /// The distinct values that a thing had at `floor` or later, each with the first such moment. A node that was gone

@@ -21,14 +21,8 @@ pub struct Crash {
 }
 
 impl Crash {
-    pub(super) fn new(
-        base: &Tree,
-        forgotten: u32,
-        orders: Vec<Vec<Arc<Record>>>,
-        returned: usize,
-        zeros: Zeros,
-    ) -> Self {
-        let chain = |records| Chain::new(base.clone(), records, returned, forgotten, zeros);
+    pub(super) fn new(base: &Tree, orders: Vec<Vec<Arc<Record>>>, returned: usize, zeros: Zeros) -> Self {
+        let chain = |records| Chain::new(base.clone(), records, returned, zeros);
         let chains: Vec<Chain> = orders.into_iter().map(chain).collect();
         let last_pin = |chain: &Chain| chain.returned().iter().rposition(|record| !record.pins.is_empty());
         let pinned = chains.first().and_then(last_pin).map_or(0, |op| op + 1);

@@ -58,6 +58,8 @@ pub(super) struct Record {
     /// What is pinned when it returns.
     pub pins: Vec<Pin>,
     slots: Arc<OpenFiles>,
+    /// How people count it, from 1.
+    pub number: u32,
 }
 
 impl Record {
@@ -82,7 +84,8 @@ impl Record {
 #[derive(Clone, Debug)]
 pub struct History {
     base: Tree,
-    forgotten: u32,
+    /// How many ops there were, those that failed and those that were forgotten too.
+    ops: u32,
     records: Arc<Vec<Arc<Record>>>,
     slots_at_base: Arc<OpenFiles>,
     synchronous: bool,
@@ -94,7 +97,7 @@ impl History {
     pub fn new(base: Tree) -> Self {
         Self {
             base,
-            forgotten: 0,
+            ops: 0,
             records: Arc::default(),
             slots_at_base: Arc::default(),
             synchronous: false,
@@ -108,6 +111,12 @@ impl History {
         Self { synchronous, ..self }
     }
 
+    /// So many ops came before the base, for the numbers that people see.
+    #[must_use]
+    pub fn after_ops(self, ops: u32) -> Self {
+        Self { ops, ..self }
+    }
+
     /// Whether bytes that were never written may be found as zeros.
     #[must_use]
     pub fn zeros(self, zeros: Zeros) -> Self {
@@ -116,8 +125,14 @@ impl History {
 
     /// An op returned.
     pub fn push(&mut self, event: Event) {
-        let record = self.record(event, self.slots(self.records.len()));
+        self.ops += 1;
+        let record = self.record(event, self.slots(self.records.len()), self.ops);
         Arc::make_mut(&mut self.records).push(Arc::new(record));
+    }
+
+    /// An op failed. It has a number like all others, and nothing else to remember.
+    pub fn pass_over(&mut self) {
+        self.ops += 1;
     }
 
     /// Whether the return of an op may forbid a tree that was allowed while it was under way, alone: it pins something,
@@ -162,7 +177,6 @@ impl History {
         let Some(last) = count.checked_sub(1).and_then(|last| self.records.get(last)) else { return };
         self.base = last.event.after.clone();
         self.slots_at_base = last.slots.clone();
-        self.forgotten += u32::try_from(count).unwrap_or(u32::MAX);
         if count == self.records.len() {
             self.records = Arc::default();
         } else {
@@ -178,19 +192,20 @@ impl History {
         let past = &self.records[..returned];
         let slots = self.slots(returned);
         let order = |events: &[Event]| {
-            let future = events.iter().map(|event| Arc::new(self.record(event.clone(), slots)));
+            let numbered = (self.ops + 1..).zip(events);
+            let future = numbered.map(|(number, event)| Arc::new(self.record(event.clone(), slots, number)));
             past.iter().cloned().chain(future).collect()
         };
         let orders =
             if under_way.is_empty() { vec![past.to_vec()] } else { under_way.iter().map(|o| order(o)).collect() };
-        Crash::new(&self.base, self.forgotten, orders, returned, self.zeros)
+        Crash::new(&self.base, orders, returned, self.zeros)
     }
 
     fn slots(&self, returned: usize) -> &Arc<OpenFiles> {
         returned.checked_sub(1).map_or(&self.slots_at_base, |last| &self.records[last].slots)
     }
 
-    fn record(&self, event: Event, slots: &Arc<OpenFiles>) -> Record {
+    fn record(&self, event: Event, slots: &Arc<OpenFiles>, number: u32) -> Record {
         let named = match &event.op {
             Op::Open { path, .. } => resolve(&event.after, path),
             Op::Write { file, .. }
@@ -211,7 +226,7 @@ impl History {
         };
         let pins = pins::of(&event, subject, flags.unwrap_or(OpenFlags::RDONLY), self.synchronous);
         let slots = slots_after(slots, &event, subject);
-        Record { event, subject, pins, slots }
+        Record { event, subject, pins, slots, number }
     }
 }
 
