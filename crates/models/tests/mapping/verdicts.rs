@@ -1,6 +1,7 @@
 //! What each variant does under each crash mode, in the geometry of the study or, where that takes long, a smaller one.
 //!
-//! Every search here is exact and, but for one that says so, ends because nothing is left, so "not violated" means that it cannot happen.
+//! Every search here is exact and, but for one that says so, ends because nothing is left, so "not violated" means that
+//! it cannot happen.
 
 use check::CheckReport;
 use disk::CrashMode::{Flushed, Prefix, Subsets, Torn};
