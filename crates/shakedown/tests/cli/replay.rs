@@ -1,6 +1,9 @@
 //! Traces: seen again, made shorter, exported.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -16,6 +19,14 @@ fn traces(target: &str) -> (TempDir, Vec<PathBuf>) {
         fs::read_dir(scratch.path().join("traces")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     (scratch, files)
+}
+
+/// Replays a trace; with exit code 2 the complaint says it, otherwise the story.
+fn assert_replay(trace: &Path, code: i32, says: &str) {
+    let ran = shakedown(&["replay", text(trace)]);
+    assert_eq!(ran.code, Some(code), "{says}: {ran:?}");
+    let said = if code == 2 { &ran.stderr } else { &ran.stdout };
+    assert!(said.contains(says), "{says} in: {said}");
 }
 
 #[test]
@@ -35,9 +46,7 @@ fn a_violation_that_is_gone_is_said_to_be_gone() {
     let (_scratch, files) = traces("model:link?writes=naive,files=1,blocks=2");
     let trace = fs::read_to_string(&files[0]).unwrap();
     fs::write(&files[0], trace.replace("writes=naive", "writes=ordered")).unwrap();
-    let ran = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("no longer violates"), "{}", ran.stdout);
+    assert_replay(&files[0], 0, "no longer violates");
 }
 
 #[test]
@@ -45,9 +54,7 @@ fn a_trace_that_does_not_fit_its_target_is_refused() {
     let (_scratch, files) = traces("model:philosophers?n=3");
     let trace = fs::read_to_string(&files[0]).unwrap();
     fs::write(&files[0], trace.replace("model:philosophers?n=3", "model:link")).unwrap();
-    let ran = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("this target has ops, not actions"), "{}", ran.stderr);
+    assert_replay(&files[0], 2, "this target has ops, not actions");
     fs::write(&files[0], trace.replace("model:philosophers", "model:nothing")).unwrap();
     assert_eq!(shakedown(&["replay", text(&files[0])]).code, Some(2));
 }
@@ -92,9 +99,7 @@ fn a_trace_becomes_a_script() {
 #[test]
 fn a_trace_of_actions_is_seen_again_and_has_no_script() {
     let (_scratch, files) = traces("model:philosophers?n=3");
-    let ran = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("philosopher 2 takes the first fork"), "{}", ran.stdout);
+    assert_replay(&files[0], 1, "philosopher 2 takes the first fork");
     let script = shakedown(&["replay", text(&files[0]), "--script", "sh"]);
     assert_eq!(script.code, Some(2));
     assert!(script.stderr.contains("has no ops"), "{}", script.stderr);
@@ -105,9 +110,8 @@ fn a_trace_of_actions_is_executed_and_not_looked_up() {
     let (_scratch, files) = traces("model:philosophers?n=3");
     let trace = fs::read_to_string(&files[0]).unwrap();
     fs::write(&files[0], trace.replace("n=3", "n=3,order=safe")).unwrap();
-    let ran = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(ran.code, Some(2), "the last one finds another fork taken: {ran:?}");
-    assert!(ran.stderr.contains("make move 3"), "{}", ran.stderr);
+    // The last one finds another fork taken.
+    assert_replay(&files[0], 2, "make move 3");
 
     let mut other: Value = serde_json::from_str(&trace).unwrap();
     // Nobody has moved, so the places are the philosophers: the last one takes a fork first.
@@ -115,13 +119,10 @@ fn a_trace_of_actions_is_executed_and_not_looked_up() {
         other["schedule"][at]["act"]["action"] = place.into();
     }
     fs::write(&files[0], other.to_string()).unwrap();
-    let ran = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(ran.code, Some(1), "another way to the same deadlock: {ran:?}");
-    assert!(ran.stdout.contains("1. philosopher 2 takes the first fork"), "{}", ran.stdout);
+    // Another way to the same deadlock.
+    assert_replay(&files[0], 1, "1. philosopher 2 takes the first fork");
 
     other["schedule"][1]["act"]["action"] = 9.into();
     fs::write(&files[0], other.to_string()).unwrap();
-    let none = shakedown(&["replay", text(&files[0])]);
-    assert_eq!(none.code, Some(2), "{none:?}");
-    assert!(none.stderr.contains("make move 2"), "{}", none.stderr);
+    assert_replay(&files[0], 2, "make move 2");
 }
