@@ -5,34 +5,25 @@
 //! mounted.
 
 use std::{
-    array::from_fn,
-    fs,
     io::{self, Write as _},
-    os::fd::{AsFd, AsRawFd as _, OwnedFd},
-    os::unix::process::CommandExt as _,
-    path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
+    process::{Child, ChildStdin},
     time::{Duration, Instant},
 };
 
 use posix::message::{ANSWERS_AT, Answer, BadMessage, MAILBOX_BYTES, SECTOR, Step, frame, unframe};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, memfd_create},
     io::Errno,
     net::sockopt::socket_peercred,
+    process::Pid,
 };
 
 use crate::{
     Complaint, Kernel, Storage,
     console::Console,
-    cpio::{Entry, archive},
-    embedded,
     randomness::Randomness,
+    serve::{NoDisk, serve},
+    start::{Prepared, prepare},
     vhost::{Device, Event, Request, RequestKind, Status, VhostError},
 };
 
@@ -64,8 +55,17 @@ pub enum GuestError {
 
 impl From<VhostError> for GuestError {
     fn from(error: VhostError) -> Self {
-        Self::Protocol(error.to_string())
+        match error {
+            VhostError::Io(Errno::PIPE | Errno::CONNRESET) => Self::DIED,
+            error => Self::Protocol(error.to_string()),
+        }
     }
+}
+
+impl GuestError {
+    /// Its last words are still to be heard.
+    const DIED: Self = Self::Died { console: String::new() };
+    const HUNG: Self = Self::Hung { console: String::new() };
 }
 
 /// Without a request for so long, a guest hangs. On virtual time a kernel never waits for a clock, so this is all
@@ -86,6 +86,7 @@ pub struct Guest {
     batch: Vec<u8>,
     answers: Vec<u8>,
     randomness: Option<Randomness>,
+    kernel_process: Option<Pid>,
     core: usize,
     supervisor: Child,
     /// The supervisor clears the guest away when this is closed, by us or by our end.
@@ -98,7 +99,7 @@ impl Guest {
     /// # Errors
     /// The kernel cannot be started, or does not come as far as its init.
     pub fn boot(kernel: &Kernel, sectors: u64, core: usize) -> Result<Self, GuestError> {
-        let (mut supervisor, console, folder) = supervise(kernel, core)?;
+        let Prepared { mut supervisor, console, folder } = prepare(kernel, core)?;
         let lifeline = supervisor.stdin.take();
         let mailbox = Device::listen(&folder.join("s.0"), MAILBOX_BYTES / SECTOR as u64)?;
         let disk = Device::listen(&folder.join("s.1"), sectors)?;
@@ -110,20 +111,25 @@ impl Guest {
             batch: Vec::new(),
             answers: Vec::new(),
             randomness: None,
+            kernel_process: None,
             core,
             supervisor,
             lifeline,
         };
-        fs::write(folder.join("init.cpio"), initramfs())?;
-        fs::write(folder.join("getrandom.so"), embedded::GETRANDOM)?;
         if let Some(lifeline) = &mut guest.lifeline {
             lifeline.write_all(b"!")?;
         }
-        guest.serve_until_waiting(&mut NoDisk)?;
+        guest.serve_until_waiting(&mut NoDisk).map_err(|error| guest.with_last_words(error))?;
         let peer = guest.mailbox.socket().ok_or(VhostError::BadMessage(0))?;
         let kernel_process = socket_peercred(peer).map_err(io::Error::from)?.pid;
         guest.randomness = Some(Randomness::save(kernel_process, kernel.random_state())?);
+        guest.kernel_process = Some(kernel_process);
         Ok(guest)
+    }
+
+    /// The process that is the kernel.
+    pub fn kernel_process(&self) -> Option<Pid> {
+        self.kernel_process
     }
 
     /// The core that it runs on. Whoever gives it batches should run there too: a switch between cores costs more than
@@ -137,6 +143,10 @@ impl Guest {
     /// # Errors
     /// The kernel ended, hangs or breaks the protocol. It cannot be used any more.
     pub fn run(&mut self, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
+        self.converse(storage, batch).map_err(|error| self.with_last_words(error))
+    }
+
+    fn converse(&mut self, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
         if batch.iter().any(|step| matches!(step, Step::Mount(_)))
             && let Some(randomness) = &self.randomness
         {
@@ -175,14 +185,14 @@ impl Guest {
                 last = Instant::now();
                 requests += 1;
             } else if last.elapsed() >= SILENCE_MAX {
-                return Err(GuestError::Hung { console: self.last_words() });
+                return Err(GuestError::HUNG);
             }
             if requests > REQUESTS_MAX {
-                return Err(GuestError::Hung { console: self.last_words() });
+                return Err(GuestError::HUNG);
             }
             let closed = (disk && self.serve_disk(storage)?) || (mailbox && self.serve_mailbox()?);
             if closed || !self.console.is_open() {
-                return Err(GuestError::Died { console: self.last_words() });
+                return Err(GuestError::DIED);
             }
         }
         Ok(())
@@ -199,12 +209,17 @@ impl Guest {
         }
     }
 
-    /// What the kernel printed at last. When it is gone, there may be more to come.
-    fn last_words(&mut self) -> String {
+    /// The error with what the kernel printed at last. All of it is there when everything of the guest has ended.
+    fn with_last_words(&mut self, error: GuestError) -> GuestError {
         drop(self.lifeline.take());
         let _ = self.supervisor.wait();
         self.console.drain();
-        self.console.tail()
+        let console = self.console.tail();
+        match error {
+            GuestError::Died { .. } => GuestError::Died { console },
+            GuestError::Hung { .. } => GuestError::Hung { console },
+            error => error,
+        }
     }
 
     /// Whether the kernel is gone.
@@ -275,121 +290,4 @@ impl Drop for Guest {
         // It ends at once; to wait for it leaves no trace of the guest in the list of processes.
         let _ = self.supervisor.wait();
     }
-}
-
-/// Does one request; its status, and how many bytes were put into the guest's memory.
-fn serve(disk: &Device, request: &Request, storage: &mut dyn Storage) -> Result<(Status, usize), GuestError> {
-    let status = |went_well: bool| if went_well { Status::Done } else { Status::Failed };
-    Ok(match request.kind {
-        RequestKind::Read => {
-            let mut data = vec![0; request.len()];
-            let went_well = storage.read(request.sector, &mut data);
-            request.put(&disk.memory, &data)?;
-            (status(went_well), data.len())
-        }
-        RequestKind::Write => (status(storage.write(request.sector, &request.data(&disk.memory)?)), 0),
-        RequestKind::Flush => (status(storage.flush()), 0),
-        RequestKind::Discard | RequestKind::WriteZeroes => {
-            let data = request.data(&disk.memory)?;
-            let Some(range) = data.first_chunk::<16>() else { return Ok((Status::Unsupported, 0)) };
-            let sector = u64::from_le_bytes(from_fn(|byte| range[byte]));
-            let count = u32::from_le_bytes(from_fn(|byte| range[8 + byte]));
-            let went_well = if request.kind == RequestKind::Discard {
-                storage.discard(sector, count)
-            } else {
-                storage.write(sector, &vec![0; count as usize * SECTOR])
-            };
-            (status(went_well), 0)
-        }
-        RequestKind::Identify => {
-            request.put(&disk.memory, b"shakedown\0")?;
-            (Status::Done, request.len())
-        }
-        RequestKind::Other(_) => (Status::Unsupported, 0),
-    })
-}
-
-/// While a kernel boots it looks at its disk, and finds nothing.
-struct NoDisk;
-
-impl Storage for NoDisk {
-    fn read(&mut self, _: u64, data: &mut [u8]) -> bool {
-        data.fill(0);
-        true
-    }
-
-    fn write(&mut self, _: u64, _: &[u8]) -> bool {
-        false
-    }
-
-    fn discard(&mut self, _: u64, _: u32) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> bool {
-        true
-    }
-}
-
-/// Starts the supervisor of a guest, which waits for a word to start the kernel; and the folder that both work in.
-fn supervise(kernel: &Kernel, core: usize) -> io::Result<(Child, Console, PathBuf)> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let (console, output) = io::pipe()?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("shakedown-guest-{}-{number}", std::process::id()));
-    let program = program()?;
-    let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
-    command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());
-    command.arg(kernel.memory()).args(KERNEL_ARGUMENTS);
-    command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./getrandom.so");
-    command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
-    let mut supervisor = command.spawn()?;
-    // From here on, the supervisor removes the folder.
-    if let Err(error) = fs::create_dir(&folder) {
-        drop(supervisor.stdin.take());
-        let _ = supervisor.wait();
-        return Err(error);
-    }
-    Ok((supervisor, Console::new(console)?, folder))
-}
-
-/// The same for every guest, because the kernel mixes it into its random state; so sockets have relative names.
-const KERNEL_ARGUMENTS: [&str; 12] = [
-    "initrd=init.cpio",
-    "con=null",
-    "con0=null,fd:1",
-    // Warnings are printed, chatter is not.
-    "loglevel=5",
-    "virtio_uml.device=s.0:2",
-    "virtio_uml.device=s.1:2",
-    "time-travel=inf-cpu",
-    "time-travel-start=1000000000",
-    // Some file systems write to disk what an earlier owner left in their memory.
-    "init_on_alloc=1",
-    "hung_task_panic=1",
-    // What the kernel leaves in files of the host lies in its folder, too.
-    "umid=guest",
-    "uml_dir=./",
-];
-
-/// The program that supervises, launches and is init, as a file that lies nowhere.
-fn program() -> io::Result<&'static OwnedFd> {
-    static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
-    if let Some(program) = PROGRAM.get() {
-        return Ok(program);
-    }
-    let file = fs::File::from(memfd_create("guest-init", MemfdFlags::CLOEXEC)?);
-    (&file).write_all(embedded::PROGRAM)?;
-    // A program that is open for writing cannot be started.
-    let read_only = fs::File::open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())))?;
-    Ok(PROGRAM.get_or_init(|| read_only.into()))
-}
-
-fn initramfs() -> Vec<u8> {
-    archive(&[
-        Entry::Dir("dev"),
-        Entry::Device("dev/console", 5, 1),
-        Entry::Dir("mnt"),
-        Entry::Program("init", embedded::PROGRAM),
-    ])
 }

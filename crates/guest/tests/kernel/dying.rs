@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use guest::Guest;
+use guest::{Guest, GuestError, Storage};
+use posix::message::Step;
+use rustix::process::{Signal, kill_process};
 
 use crate::kernel;
 
@@ -49,10 +51,11 @@ fn folders(prefix: &str) -> Vec<String> {
 fn a_guest_that_is_dropped_is_gone() {
     let Some(kernel) = kernel() else { return };
     let guest = Guest::boot(&kernel, 128, 0).unwrap();
-    let before = folders(&folder_of(std::process::id())).len();
-    assert!(before > 0, "a guest has a folder while it lives");
+    let process = Path::new("/proc").join(guest.kernel_process().unwrap().as_raw_nonzero().to_string());
+    let folder = fs::read_link(process.join("cwd")).unwrap();
+    assert!(folder.join("s.0").exists(), "a guest has a folder while it lives");
     drop(guest);
-    assert!(folders(&folder_of(std::process::id())).len() < before);
+    assert!(!process.exists() && !folder.exists());
 }
 
 #[test]
@@ -79,4 +82,37 @@ fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
     owner.wait().unwrap();
     wait_until("its processes stay", || processes_in(&folder).is_empty());
     wait_until("its folder stays", || folders(&folder).is_empty());
+}
+
+#[test]
+fn a_kernel_that_is_killed_is_told_and_cleared_away() {
+    let Some(kernel) = kernel() else { return };
+    let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
+    let process = guest.kernel_process().unwrap();
+    kill_process(process, Signal::KILL).unwrap();
+    let error = guest.run(&mut NoRequests, &[Step::Observe]).unwrap_err();
+    assert!(matches!(error, GuestError::Died { .. }), "{error}");
+    let process = Path::new("/proc").join(process.as_raw_nonzero().to_string());
+    wait_until("its process stays", || !process.exists());
+}
+
+/// No request comes this far.
+struct NoRequests;
+
+impl Storage for NoRequests {
+    fn read(&mut self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+
+    fn discard(&mut self, _: u64, _: u32) -> bool {
+        false
+    }
+
+    fn flush(&mut self) -> bool {
+        false
+    }
 }

@@ -1,0 +1,102 @@
+//! From nothing to a kernel that starts: its supervisor, its folder, its arguments, and what it boots from.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::{
+        fd::{AsFd as _, AsRawFd as _, OwnedFd},
+        unix::process::CommandExt as _,
+    },
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::{
+    Kernel,
+    console::Console,
+    cpio::{Entry, archive},
+    embedded,
+};
+
+/// A guest that was prepared. Its supervisor waits for a word on its standard input to start the kernel.
+pub(crate) struct Prepared {
+    pub supervisor: Child,
+    pub console: Console,
+    /// The kernel's working directory, which the supervisor removes.
+    pub folder: PathBuf,
+}
+
+/// Starts the supervisor of a guest and fills its folder, but for the sockets.
+pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let (console, output) = io::pipe()?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("shakedown-guest-{}-{number}", std::process::id()));
+    let program = program()?;
+    let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
+    command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());
+    command.arg(kernel.memory()).args(KERNEL_ARGUMENTS);
+    command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./getrandom.so");
+    command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
+    let mut supervisor = command.spawn()?;
+    // From here on, the supervisor removes the folder.
+    let filled = fs::create_dir(&folder)
+        .and_then(|()| fs::write(folder.join("init.cpio"), initramfs()))
+        .and_then(|()| fs::write(folder.join("getrandom.so"), embedded::GETRANDOM))
+        .and_then(|()| Ok(Console::new(console)?));
+    match filled {
+        Ok(console) => Ok(Prepared { supervisor, console, folder }),
+        Err(error) => {
+            drop(supervisor.stdin.take());
+            let _ = supervisor.wait();
+            Err(error)
+        }
+    }
+}
+
+/// The same for every guest, because the kernel mixes it into its random state; so sockets have relative names.
+const KERNEL_ARGUMENTS: [&str; 12] = [
+    "initrd=init.cpio",
+    "con=null",
+    "con0=null,fd:1",
+    // Warnings are printed, chatter is not.
+    "loglevel=5",
+    "virtio_uml.device=s.0:2",
+    "virtio_uml.device=s.1:2",
+    "time-travel=inf-cpu",
+    "time-travel-start=1000000000",
+    // Some file systems write to disk what an earlier owner left in their memory.
+    "init_on_alloc=1",
+    "hung_task_panic=1",
+    // What the kernel leaves in files of the host lies in its folder, too.
+    "umid=guest",
+    "uml_dir=./",
+];
+
+/// The program that supervises, launches and is init, as a file that lies nowhere.
+fn program() -> io::Result<&'static OwnedFd> {
+    static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(program) = PROGRAM.get() {
+        return Ok(program);
+    }
+    let file = fs::File::from(memfd_create("guest-init", MemfdFlags::CLOEXEC)?);
+    (&file).write_all(embedded::PROGRAM)?;
+    // A program that is open for writing cannot be started.
+    let read_only = fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    Ok(PROGRAM.get_or_init(|| read_only.into()))
+}
+
+fn initramfs() -> Vec<u8> {
+    archive(&[
+        Entry::Dir("dev"),
+        Entry::Device("dev/console", 5, 1),
+        Entry::Dir("mnt"),
+        Entry::Program("init", embedded::PROGRAM),
+    ])
+}
