@@ -21,6 +21,7 @@ use crate::{
     counts::{Counts, Work},
     crash::{Moment, Which},
     crash_point::CrashPoint,
+    haste::Haste,
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
     score::{Score, Scorer},
@@ -102,6 +103,7 @@ pub struct Checker<'a, T: Target> {
     pub(crate) recoverer: Recoverer<T>,
     pub(crate) interruptions: Interruptions,
     pub(crate) counts: Counts,
+    pub(crate) haste: Haste,
     workload: Workload,
     scorer: Scorer,
 }
@@ -144,7 +146,8 @@ impl<'a, T: Target> Checker<'a, T> {
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
-        Self { target, options, recoverer, interruptions, counts, workload, scorer: Scorer::new(Score::None) }
+        let (haste, scorer) = (Haste::default(), Scorer::new(Score::None));
+        Self { target, options, recoverer, interruptions, counts, haste, workload, scorer }
     }
 
     /// How much has been done.
@@ -463,6 +466,14 @@ impl<T: Target> System for Checker<'_, T> {
         } else {
             self.encode(state, bytes);
         }
+    }
+
+    fn interrupt(&self) {
+        self.haste.begin();
+    }
+
+    fn was_cut_short(&self) -> bool {
+        self.haste.left_work()
     }
 
     fn score(&self, state: &State<T>) -> i64 {

@@ -93,6 +93,9 @@ impl<T: Target> Checker<'_, T> {
         let contract = self.contract_of(state);
         let by_shape = self.options.equality != Equality::Full;
         for crashed in states {
+            if self.haste.leave() {
+                return;
+            }
             self.counts.crash_image(crashed.image.hash());
             let point = || CrashPoint::new(state.disk.log(), made.start, crashed.position, &crashed.taken);
             let mishap = || made.mishap(Some(point()));
@@ -144,11 +147,10 @@ impl<T: Target> Checker<'_, T> {
     pub(crate) fn afterwards(&self, recovered: &Recovered<T>, image: &Image) -> Option<Finding> {
         let (_, tree) = recovered.file_system.as_ref()?;
         recovered.afterwards.clone().or_else(|| {
-            let Self { recoverer, target, options, .. } = self;
-            if !options.recovery_crashes {
+            if !self.options.recovery_crashes {
                 return None;
             }
-            self.interruptions.check(recoverer, target, image, tree, options)
+            self.interruptions.check(self, image, tree)
         })
     }
 

@@ -11,6 +11,7 @@ mod compare;
 mod counts;
 mod crash;
 mod crash_point;
+mod haste;
 mod legal;
 mod locks;
 mod minimise;

@@ -314,9 +314,11 @@ impl<'a, S: System> Search<'a, S> {
     fn watch(&mut self, shared: &Shared<'_, S>, started: Instant, last_report: &mut Instant) -> u64 {
         if self.stop.is_stopped() {
             shared.stop(Limit::Interrupted);
+            shared.system.interrupt();
         }
         if let Some(time) = self.budget.time.filter(|time| started.elapsed() >= *time) {
             shared.stop(Limit::Time(time));
+            shared.system.interrupt();
         }
         let progress = shared.counters.progress(shared.visited.bytes(), started.elapsed());
         if let Some((interval, sink)) = &mut self.progress

@@ -48,6 +48,15 @@ pub trait System: Sync {
         0
     }
 
+    /// The search is told to end now. A system whose `apply` can take long may return early from those under way, with
+    /// only a part of what they lead to, and say so ([`System::was_cut_short`]).
+    fn interrupt(&self) {}
+
+    /// Whether an `apply` returned early. What was being expanded then is expanded again if the search is resumed.
+    fn was_cut_short(&self) -> bool {
+        false
+    }
+
     /// Bytes that a waiting state holds besides its own size, for the memory budget.
     fn heap_bytes(&self, state: &Self::State) -> usize {
         let _ = state;

@@ -215,6 +215,10 @@ impl<'a, S: System> Worker<'a, S> {
                         worker.count(&waiting.state);
                     }
                 });
+                if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
+                    self.guarded(waiting.link, |worker| worker.push(waiting));
+                    break;
+                }
                 if self.shared.pool.is_hungry() && self.frontier.len() > 1 {
                     self.shared.pool.give(self.frontier.split_half());
                 }

@@ -22,7 +22,9 @@ use vfs::Tree;
 
 use super::{Recovered, Recoverer};
 use crate::{
+    checker::Checker,
     compare::differences,
+    haste::Haste,
     options::CheckOptions,
     requests::{self, Fate},
     target::{Finding, Target},
@@ -115,15 +117,9 @@ impl Interruptions {
     }
 
     /// What goes wrong if the recovery of this image, which gives this tree, is interrupted.
-    pub fn check<T: Target>(
-        &self,
-        recoverer: &Recoverer<T>,
-        target: &T,
-        image: &Image,
-        tree: &Tree,
-        options: &CheckOptions,
-    ) -> Option<Finding> {
-        let search = Search { interruptions: self, recoverer, target, tree, options };
+    pub fn check<T: Target>(&self, checker: &Checker<'_, T>, image: &Image, tree: &Tree) -> Option<Finding> {
+        let Checker { recoverer, target, options, haste, .. } = checker;
+        let search = Search { interruptions: self, recoverer, target: *target, tree, options, haste };
         let try_all = || View::all(options.crash).iter().find_map(|view| search.try_view(image, *view));
         if !recoverer.remembers() {
             return try_all();
@@ -133,7 +129,9 @@ impl Interruptions {
             return known.clone();
         }
         let finding = try_all();
-        known().insert(image.hash(), finding.clone());
+        if finding.is_some() || !haste.leave() {
+            known().insert(image.hash(), finding.clone());
+        }
         finding
     }
 }
@@ -145,6 +143,7 @@ struct Search<'a, T: Target> {
     target: &'a T,
     tree: &'a Tree,
     options: &'a CheckOptions,
+    haste: &'a Haste,
 }
 
 impl<T: Target> Search<'_, T> {
@@ -157,6 +156,9 @@ impl<T: Target> Search<'_, T> {
             self.interruptions.sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
             self.interruptions.states.fetch_add(states.len() as u64, Ordering::Relaxed);
             for crashed in states {
+                if self.haste.leave() {
+                    return None;
+                }
                 let again = self.recoverer.recover(self.target, &crashed.image);
                 if let Some(wrong) = self.wrong(&again) {
                     return Some(self.finding(view, &disk, &crashed, &wrong));

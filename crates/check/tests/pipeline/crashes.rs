@@ -1,8 +1,9 @@
 //! Whether the search goes on after crashes, whether what was recovered can be used, and whether remembering recoveries
 //! changes anything.
 
-use check::{CheckOptions, CheckReport};
+use check::{CheckOptions, CheckReport, Checker};
 use disk::CrashMode;
+use explore::{Stepped, System};
 use vfs::contract::Contract;
 
 use crate::{
@@ -106,4 +107,23 @@ fn the_search_goes_on_from_before_the_probe() {
         assert_eq!(states_and_verdicts(&with), states_and_verdicts(&without));
         assert_eq!(with.work.ops, without.work.ops, "the ops of probes are not counted");
     }
+}
+
+#[test]
+fn a_search_that_is_told_to_end_leaves_crash_states_and_says_so() {
+    let store = Store::new(Kind::OneBlock, Flaw::None);
+    let checker = Checker::new(&store, options(CrashMode::Subsets, Contract::Prefix));
+    let start = checker.initial().remove(0);
+    let mut actions = Vec::new();
+    checker.actions(&start, &mut actions);
+    let outcomes = |checker: &Checker<'_, Store>| -> usize {
+        actions.iter().map(|action| Stepped::by(checker, &start, action).outcomes.len()).sum()
+    };
+    let all = outcomes(&checker);
+    assert!(!checker.was_cut_short());
+    checker.interrupt();
+    let left = outcomes(&checker);
+    assert!(checker.was_cut_short());
+    assert_eq!(left, actions.len(), "each op is done, and no power is cut");
+    assert!(left < all, "{left} of {all}");
 }
