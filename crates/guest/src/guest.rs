@@ -214,7 +214,8 @@ impl Guest {
         drop(self.lifeline.take());
         let _ = self.supervisor.wait();
         self.console.drain();
-        let console = self.console.tail();
+        let complaint = self.console.complaint().map(|complaint| complaint.text);
+        let console = complaint.unwrap_or_else(|| self.console.tail());
         match error {
             GuestError::Died { .. } => GuestError::Died { console },
             GuestError::Hung { .. } => GuestError::Hung { console },
