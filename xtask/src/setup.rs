@@ -1,13 +1,16 @@
-//! Set-up: the programs that tests and bench start and that Rust does not bring along.
+//! Set-up: the programs that tests and bench start and that Rust does not bring along, and the kernel that tests boot.
 //!
-//! As root they are installed with apt; anyone else is told in one line. A program counts as present when the search
-//! path has it, however it came there.
+//! As root the programs are installed with apt; anyone else is told in one line. A program counts as present when the
+//! search path has it, however it came there. The kernel is built by Shakedown itself, once: minutes the first time,
+//! nothing later.
 
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
 use crate::process;
+use crate::shakedown::Shakedown;
+use crate::workspace::Metadata;
 
 /// A program that is needed, and how to get it.
 #[derive(Debug)]
@@ -21,9 +24,10 @@ pub struct Requirement {
 }
 
 /// Everything that is needed beyond Rust.
-pub const REQUIREMENTS: [Requirement; 2] = [
+pub const REQUIREMENTS: [Requirement; 3] = [
     Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
     Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
+    Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks the disks of guests" },
 ];
 
 /// Installs what is missing, or names it. In CI, what stays missing is an error.
@@ -44,6 +48,21 @@ pub fn run() -> Result<()> {
     }
     println!("{remark}");
     Ok(())
+}
+
+/// Builds the guest kernel unless it is there. In CI, tests without one are an error; elsewhere they are skipped.
+///
+/// # Errors
+/// When Shakedown does not build, or in CI when the kernel does not.
+pub fn kernel() -> Result<()> {
+    let shakedown = Shakedown::build(&Metadata::read()?)?;
+    match process::run(shakedown.command().args(["kernel", "build"])) {
+        Err(error) if !process::in_ci() => {
+            println!("SKIPPED: tests that boot a kernel, since there is none: {error:#}");
+            Ok(())
+        }
+        built => built,
+    }
 }
 
 /// The requirements that the search path does not satisfy.
@@ -86,6 +105,6 @@ mod tests {
         let remark = remark(&all);
         assert_eq!(remark.lines().count(), 1);
         assert!(remark.contains("spin (the peer"), "{remark}");
-        assert!(remark.ends_with("apt-get install spin gcc libc6-dev"), "{remark}");
+        assert!(remark.ends_with("apt-get install spin gcc libc6-dev e2fsprogs"), "{remark}");
     }
 }

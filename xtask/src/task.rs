@@ -30,7 +30,7 @@ impl Task {
     pub fn perform(&self) -> Result<()> {
         match self {
             Self::Run => main_job::run(),
-            Self::Setup => setup::run(),
+            Self::Setup => setup::run().and_then(|()| setup::kernel()),
             Self::Test => tests::run(),
             Self::Ci => ci::run(),
             Self::Bench(options) => bench::run(options),
