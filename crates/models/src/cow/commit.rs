@@ -31,6 +31,7 @@ impl Cow {
 
     /// Makes everything durable.
     pub(super) fn commit(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        self.give_up_failed(memory, disk)?;
         if memory.is_clean() {
             return Ok(());
         }
@@ -44,13 +45,14 @@ impl Cow {
             _ => self.allocate(&mut memory.used, disk),
         })?;
         let extents = self.next_extents(memory, disk, &files, generation)?;
+        memory.failed = true;
         files.write(disk, generation)?;
         extents.write(disk, generation)?;
         if self.variant.commit == Commit::Barrier && !self.variant.is(Flaw::NoBarrier) {
             disk.flush().map_err(io)?;
         }
         let log_root = memory.log_root.filter(|_| self.variant.is(Flaw::StaleLog));
-        *memory = Memory {
+        let mut next = Memory {
             sequence: memory.sequence,
             generation,
             log_root,
@@ -61,9 +63,26 @@ impl Cow {
             ..Memory::default()
         };
         match self.variant.commit {
-            Commit::Barrier => self.write_superblock(memory, disk),
-            Commit::Verify => Self::flush_with_superblock(memory, disk),
+            Commit::Barrier => self.write_superblock(&mut next, disk)?,
+            Commit::Verify => Self::flush_with_superblock(&mut next, disk)?,
         }
+        *memory = next;
+        Ok(())
+    }
+
+    /// Makes sure that a generation that was tried and failed is not found any more, and that its number does not come
+    /// again.
+    pub(super) fn give_up_failed(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        if memory.failed { self.skip_generation(memory, disk) } else { Ok(()) }
+    }
+
+    /// Writes a superblock that leads where the last one led and takes the number of the generation that was begun
+    /// after it. What is left of that one is then older than everything to come, and cannot be taken for a part of it.
+    pub(super) fn skip_generation(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        let mut next = Memory { generation: memory.next_generation(), failed: false, ..memory.clone() };
+        self.write_superblock(&mut next, disk)?;
+        *memory = next;
+        Ok(())
     }
 
     /// Writes the next superblock, sector by sector, for what the memory calls committed and logged.
@@ -74,6 +93,7 @@ impl Cow {
             let written = if is_late { disk.write(block, sector) } else { disk.write_fua(block, sector) };
             written.map_err(io)?;
         }
+        memory.sequence = memory.next_sequence();
         Ok(())
     }
 
@@ -81,19 +101,21 @@ impl Cow {
     fn flush_with_superblock(memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
         let (place, bytes) = Self::next_superblock(memory);
         disk.write(place, &bytes).map_err(io)?;
-        disk.flush().map_err(io)
+        disk.flush().map_err(io)?;
+        memory.sequence = memory.next_sequence();
+        Ok(())
     }
 
-    fn next_superblock(memory: &mut Memory) -> (Block, [u8; SUPER_BYTES]) {
-        memory.sequence = memory.sequence.wrapping_add(1);
+    /// One that fails has not counted: the next goes to the same place, and never over the one that is in force.
+    fn next_superblock(memory: &Memory) -> (Block, [u8; SUPER_BYTES]) {
         let superblock = Superblock {
-            sequence: memory.sequence,
+            sequence: memory.next_sequence(),
             generation: memory.generation,
             files: memory.files.root(),
             extents: memory.extents.root(),
             log: memory.log_root,
         };
-        (Superblock::place(memory.sequence), superblock.encode())
+        (Superblock::place(superblock.sequence), superblock.encode())
     }
 
     /// Gives blocks to the data in memory of some files, and writes it there.

@@ -22,6 +22,7 @@ use crate::nodes::{Ino, Kind, io};
 impl Cow {
     /// Makes one file durable through the log if that is possible, else everything.
     pub(super) fn log_or_commit(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino) -> Result<(), Errno> {
+        self.give_up_failed(memory, disk)?;
         if memory.is_clean() {
             return Ok(());
         }
@@ -52,10 +53,13 @@ impl Cow {
         memory.log = self.next_log(memory, ino, &above);
         let allocate = &mut |_| self.allocate(&mut memory.used, disk);
         let tree = Tree::default().next(memory.log.clone(), generation, allocate)?;
+        memory.failed = true;
         tree.write(disk, generation)?;
         disk.flush().map_err(io)?;
         memory.log_root = Some(tree.root());
-        self.write_superblock(memory, disk)
+        self.write_superblock(memory, disk)?;
+        memory.failed = false;
+        Ok(())
     }
 
     /// Whether something was taken away since the last commit that the log of this file would have to tell of.

@@ -18,16 +18,17 @@ use crate::nodes::{Ino, io};
 /// A mounted file system.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// How many superblocks were written so far.
+    /// How many superblocks were written so far, those not counted that failed.
     pub(super) sequence: u32,
     /// The last committed generation, its two trees, and the root of the log that belongs to it.
     pub(super) generation: u32,
     pub(super) files: Tree,
     pub(super) extents: Tree,
     pub(super) log_root: Option<Pointer>,
-    /// How many generations after it were tried and failed. They may be on the disk all the same, so none is used
-    /// again: the next one takes their blocks, and what is left of them must not pass for it.
-    pub(super) failed: u32,
+    /// Whether the generation after it, or a log, was tried and failed. It may be on the disk all the same. So nothing
+    /// counts as durable and nothing is written before it was given up: the next one takes its blocks, and what is left
+    /// of it must not pass for that.
+    pub(super) failed: bool,
     /// What the log says.
     pub(super) log: Items,
     /// The files as they are now. An extent that leads nowhere has its data in `pages`.
@@ -65,7 +66,12 @@ impl Memory {
 
     /// The generation that the next commit makes.
     pub(super) fn next_generation(&self) -> u32 {
-        self.generation.wrapping_add(self.failed).wrapping_add(1)
+        self.generation.wrapping_add(1)
+    }
+
+    /// The number of the superblock after the last one.
+    pub(super) fn next_sequence(&self) -> u32 {
+        self.sequence.wrapping_add(1)
     }
 
     pub(super) fn note_removal(&mut self, removal: Removal) {
@@ -122,10 +128,11 @@ impl Memory {
         extents.filter(|extent| *extent != Pointer::NOWHERE).map(|extent| extent.block)
     }
 
-    /// Appends what the disk does not say.
+    /// Appends what the disk does not say. Which superblock is in force it does not say after a failure.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.used.0.to_le_bytes());
-        bytes.extend_from_slice(&self.failed.to_le_bytes());
+        bytes.extend_from_slice(&self.sequence.to_le_bytes());
+        bytes.push(u8::from(self.failed));
         bytes.push(u8::try_from(self.removals.len()).unwrap_or(u8::MAX));
         for Removal { entry, ino, how } in &self.removals {
             bytes.extend_from_slice(&[entry.object, u8::try_from(ino.0).unwrap_or(0), *how as u8]);

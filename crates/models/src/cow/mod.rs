@@ -159,8 +159,9 @@ impl Nodes for Cow {
 
     fn undo(&self, memory: &mut Memory, before: Memory, errno: Errno) {
         if errno != Errno::ENOMEM || !self.variant.is(Flaw::AbortKeepsChanges) {
-            let failed = memory.generation.wrapping_sub(before.generation).max(before.failed);
-            *memory = Memory { failed, ..before };
+            // What is known of the superblocks is not undone: they are on the disk.
+            let Memory { sequence, generation, failed, .. } = *memory;
+            *memory = Memory { sequence, generation, failed, ..before };
         }
     }
 

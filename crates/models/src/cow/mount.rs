@@ -27,8 +27,7 @@ impl Cow {
         if self.variant.commit == Commit::Verify && !self.variant.is(Flaw::GenerationReused) {
             // A crash may have left nodes of the generation that was under way. If it came again, they would be taken
             // for its own.
-            memory.generation = memory.next_generation();
-            self.write_superblock(&mut memory, disk)?;
+            self.skip_generation(&mut memory, disk)?;
         }
         if memory.log_root.is_some() {
             self.replay(&mut memory, disk)?;

@@ -98,6 +98,25 @@ fn no_fault_and_no_two_faults_do_harm() {
     }
 }
 
+/// A commit that failed at its flush may be found all the same. One that follows with nothing to write must see to it
+/// that it is not, and one that follows with other nodes must not be mixed with it.
+#[test]
+fn a_commit_that_failed_is_given_up() {
+    let found = [
+        (false, CrashMode::Prefix, "create,unlink,fsync", 1, 4),
+        (true, CrashMode::Prefix, "create,unlink,fsync,sync", 1, 4),
+        (false, CrashMode::Torn, "create,unlink,fsync", 2, 5),
+    ]
+    .map(|(log, crash, ops, files_max, depth)| {
+        let mut target = target(Variant::right(log, Commit::Verify), ops);
+        target.bounds_mut().files_max = files_max;
+        let contract = Checkable::promise(&target).contract;
+        let options = CheckOptions { crash, contract, faults: 1, ..CheckOptions::default() };
+        driver::violated(&search_with(options, &target, depth, 2))
+    });
+    assert_eq!(found, [const { Vec::<String>::new() }; 3]);
+}
+
 #[test]
 fn changes_of_an_op_that_ran_out_of_memory_stay() {
     let wrong = Variant::wrong(Flaw::AbortKeepsChanges);
