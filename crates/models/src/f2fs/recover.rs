@@ -4,6 +4,8 @@
 //! follows that log from where the checkpoint left it for as long as the blocks carry the checkpoint's version, takes
 //! over the nodes of every file up to its last mark, gives the files that the checkpoint does not know their names
 //! back, and writes a checkpoint. Its new version is what keeps the next mount from reading blocks of an earlier life.
+//! Until then that log must stay as it is, the hole at its end included: a mount that is cut short is followed by one
+//! that must find the same.
 
 use disk::Disk;
 use smallvec::SmallVec;
@@ -28,6 +30,13 @@ struct Link {
 }
 
 type Chain = SmallVec<[Link; 4]>;
+
+/// What a mount finds in the log of nodes of files.
+struct Followed {
+    chain: Chain,
+    /// The segments that it looked at, one bit each.
+    segments: u64,
+}
 
 impl Fs<'_> {
     pub fn fsync(&mut self, ino: Nid) -> Result<(), Errno> {
@@ -74,16 +83,20 @@ impl Fs<'_> {
 
     /// Brings back what was made durable by `fsync` after the checkpoint that was loaded.
     pub fn roll_forward(&mut self) -> Result<(), Errno> {
-        let chain = self.f2fs.chain(self.memory, self.disk)?;
+        let Followed { chain, segments } = self.f2fs.follow(self.memory, self.disk)?;
         if chain.is_empty() && self.f2fs.has(Flaw::StaleChain) {
             return Ok(());
         }
         chain.iter().for_each(|link| self.adopt(link));
+        let checkpointed = self.memory.checkpointed;
+        let is_nameless = |link: &&Link| link.node.role == Role::File && checkpointed & link.footer.nid.bit() == 0;
+        self.find_free_beside(segments);
         self.restart_logs(&chain)?;
-        for link in chain.iter().filter(|link| link.node.role == Role::File) {
-            if self.memory.checkpointed & link.footer.nid.bit() == 0 {
-                self.give_name(link)?;
-            }
+        if chain.iter().any(|link| is_nameless(&link)) {
+            self.leave_followed_log()?;
+        }
+        for link in chain.iter().filter(is_nameless) {
+            self.give_name(link)?;
         }
         self.checkpoint()?;
         self.discard()
@@ -117,13 +130,28 @@ impl Fs<'_> {
         }
     }
 
+    /// What has no valid block may be written, unless a power cut before the next checkpoint goes back to it: to what
+    /// the last checkpoint has in use, or to the log that was followed.
+    fn find_free_beside(&mut self, followed: u64) {
+        let needed = !self.memory.free | followed;
+        self.f2fs.find_free(self.memory);
+        self.memory.prefree = self.memory.free & needed;
+        self.memory.free &= !needed;
+    }
+
+    /// Names change directories, whose nodes may go to the log that was followed: it goes on in another segment. (F2FS
+    /// opens new segments in its recovery as well.)
+    fn leave_followed_log(&mut self) -> Result<(), Errno> {
+        let log = self.f2fs.log_of(Stream::FileNode);
+        if self.f2fs.log_of(Stream::DirNode) == log { self.close(log) } else { Ok(()) }
+    }
+
     /// Lets the logs go on behind what was found, and writes the summaries of segments that no log writes any more.
     fn restart_logs(&mut self, chain: &Chain) -> Result<(), Errno> {
         let f2fs = self.f2fs;
         let live =
             |memory: &Memory| (0..NIDS).fold(0, |live, nid| live | u16::from(memory.nat[nid] != Addr::NONE) << nid);
         self.memory.free_nids = !live(self.memory) & u16::MAX << 1;
-        f2fs.find_free(self.memory);
         f2fs.summarise_current(self.memory);
         for number in 0..f2fs.logs() {
             let Log { segment, next } = self.memory.logs[number];
@@ -174,13 +202,15 @@ impl Fs<'_> {
 
 impl F2fs {
     /// The nodes that `fsync` made durable since the checkpoint, in the order in which they were written.
-    fn chain(&self, memory: &Memory, disk: &Disk) -> Result<Chain, Errno> {
+    fn follow(&self, memory: &Memory, disk: &Disk) -> Result<Followed, Errno> {
         let mut chain = Chain::new();
+        let mut segments = 0;
         let mut marked = [0; NIDS];
         let log = memory.logs[self.log_of(Stream::FileNode)];
         let mut spot = Spot { segment: log.segment, offset: log.next };
         // No log is longer than the disk, whatever a damaged one says.
         while chain.len() < usize::from(self.layout.segments) * usize::from(self.layout.segment_blocks()) {
+            segments |= 1 << spot.segment;
             let addr = self.layout.addr(spot);
             let found = codec::decode_node(read_block(disk, addr.block())?);
             let Some((node, footer)) = found.filter(|(_, footer)| footer.version == memory.version) else { break };
@@ -207,6 +237,6 @@ impl F2fs {
             inode.is_some_and(|link| link.node.role == Role::File && memory.is(link.node.owner, Role::Dir))
         });
         chain.retain(|link| has_place[link.footer.ino.index()]);
-        Ok(chain)
+        Ok(Followed { chain, segments })
     }
 }
