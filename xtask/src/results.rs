@@ -9,6 +9,7 @@ mod cut_short;
 mod f2fs_bug;
 mod f2fs_speed;
 mod file_mapping;
+mod littlefs_speed;
 mod markdown;
 mod memoisation;
 mod page;
@@ -45,12 +46,13 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 5] = [
+const EXPERIMENTS: [Experiment; 6] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
     Experiment { name: "f2fs-speed", title: "F2FS: speed", section: f2fs_speed::section },
     Experiment { name: "memoisation", title: "Recoveries remembered", section: memoisation::section },
+    Experiment { name: "littlefs-speed", title: "littlefs: speed", section: littlefs_speed::section },
 ];
 
 const INTRODUCTION: &str = "# Results
