@@ -56,7 +56,7 @@ impl<T: Target> State<T> {
     /// Lets the reference do an op too that has returned, and compares.
     ///
     /// If requests failed, the op may fail too, whatever the reference says. But one that failed must have changed
-    /// nothing, and one that did not must have done everything. `foreseen` is what the reference does, if that is known.
+    /// nothing, and one that did not must have done everything. `foreseen` is what the reference does, if it is known.
     pub(crate) fn finish(
         &mut self,
         target: &T,

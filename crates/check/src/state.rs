@@ -220,8 +220,8 @@ impl<T: Target> State<T> {
         }
     }
 
-    /// Whether nothing more is demanded after the return of the op under way than before it, so that the crash states of
-    /// both are judged together. One that failed has no effect, which what it `wrote` was not judged by.
+    /// Whether nothing more is demanded after the return of the op under way than before it, so that the crash states
+    /// of both are judged together. One that failed has no effect, which what it `wrote` was not judged by.
     pub(crate) fn returns_quietly(&self, outcome: &Outcome, wrote: bool) -> bool {
         let demands_more = |op| if outcome.is_ok() { self.history.demands_more_after(op) } else { wrote };
         self.alone().is_some_and(|op| !demands_more(op))

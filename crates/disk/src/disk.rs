@@ -193,7 +193,7 @@ impl Disk {
         self.faults.take().map_or_else(IoCounts::default, |faults| faults.done())
     }
 
-    /// Lets no more requests fail, and counts none, until faults are armed anew: what follows is not what is to be tried.
+    /// Lets no more requests fail, and counts none, until faults are armed anew: what follows is not to be tried.
     pub fn hold_faults(&self) {
         if let Some(faults) = &self.faults {
             faults.hold();

@@ -50,7 +50,8 @@ pub(super) fn scan<L: Layout>(layout: &L, disk: &Disk) -> Scan {
     Scan { findings, dead }
 }
 
-/// Frees dead blocks and clears what pointers they and other free blocks hold. If anything critical is found, everything is left as it is: a repair would only guess.
+/// Frees dead blocks and clears what pointers they and other free blocks hold. If anything critical is found,
+/// everything is left as it is: a repair would only guess.
 pub(super) fn check_and_repair<L: Layout>(layout: &L, disk: &mut Disk) -> Result<Vec<Finding>, IoError> {
     let mut read_table = vec![0; layout.table().len() * super::BLOCK_BYTES];
     disk.read(disk::Block(layout.table().start), &mut read_table)?;

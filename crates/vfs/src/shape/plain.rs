@@ -13,8 +13,8 @@ use crate::{Node, NodeId, NodeKind, Tree};
 const FILE: u8 = 0;
 const DIR: u8 = 1;
 
-/// Equal for trees of the same shape and, but for collisions of a 128-bit hash, for no others; `None` if the tree is not
-/// plain. No file of it is open.
+/// Equal for trees of the same shape and, but for collisions of a 128-bit hash, for no others; `None` if the tree is
+/// not plain. No file of it is open.
 pub(super) fn fingerprint(tree: &Tree, options: ShapeOptions) -> Option<u128> {
     Plain { tree, options, left: tree.nodes.len() }.hash(tree.root)
 }
