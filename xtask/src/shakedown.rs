@@ -18,6 +18,8 @@ pub struct Shakedown {
 /// The summary of one `shakedown check --json`, as far as tasks need it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Summary {
+    /// How deep it got.
+    pub depth: u32,
     /// Distinct states.
     pub states: u64,
     /// Ops that were run to their end.
@@ -118,6 +120,7 @@ impl Summary {
             trace: None,
         };
         Self {
+            depth: 3,
             states: 10,
             ops: 30,
             crash_states: 20,
