@@ -32,7 +32,11 @@ impl<N: Nodes> Volume<'_, N> {
             Op::Link { from, to } => self.link(from, to)?,
             Op::Write { file: File::Path(path), at, data, via: WriteVia::Buffered } => {
                 let (ino, stat) = self.file(path)?;
-                let offset = if let WriteAt::Offset(offset) = at { *offset } else { stat.size };
+                let (position, offset) = match at {
+                    WriteAt::Offset(offset) => (*offset, *offset),
+                    WriteAt::End => (0, stat.size),
+                };
+                check_signed(position.checked_add(data.len))?;
                 if data.len > 0 {
                     self.nodes.write(self.memory, self.disk, ino, offset, *data)?;
                 }
@@ -40,6 +44,7 @@ impl<N: Nodes> Volume<'_, N> {
             }
             Op::Read { file: File::Path(path), offset, len } => return self.read(path, *offset, *len),
             Op::Truncate { file: File::Path(path), size } => {
+                check_signed(Some(*size))?;
                 let (ino, _) = self.file(path)?;
                 self.nodes.truncate(self.memory, self.disk, ino, *size)?;
             }
@@ -57,7 +62,7 @@ impl<N: Nodes> Volume<'_, N> {
         self.nodes.stat(self.memory, self.disk, ino)
     }
 
-    /// A regular file that is opened for writing or reading.
+    /// A regular file that is opened for writing.
     fn file(&self, path: &Path) -> Result<(Ino, Stat), Errno> {
         let ino = node(self.nodes, self.memory, self.disk, path)?;
         let stat = self.stat(ino)?;
@@ -153,10 +158,19 @@ impl<N: Nodes> Volume<'_, N> {
     }
 
     fn read(&self, path: &Path, offset: u64, len: u64) -> Outcome {
-        let (ino, _) = self.file(path)?;
+        let ino = node(self.nodes, self.memory, self.disk, path)?;
+        check_signed(offset.checked_add(len))?;
+        if self.stat(ino)?.kind == Kind::Dir {
+            return Err(Errno::EISDIR);
+        }
         let bytes = self.nodes.read(self.memory, self.disk, ino)?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)).min(bytes.len());
         Ok(Value::Bytes(bytes[start..end].to_vec()))
     }
+}
+
+/// Linux takes offsets and sizes as signed numbers; `None` is one that does not even fit without a sign.
+fn check_signed(number: Option<u64>) -> Result<(), Errno> {
+    number.and_then(|number| i64::try_from(number).ok()).map_or(Err(Errno::EINVAL), |_| Ok(()))
 }

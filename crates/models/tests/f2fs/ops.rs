@@ -145,6 +145,37 @@ fn a_file_can_be_overwritten_for_ever() {
     }
 }
 
+/// What Linux finds before it asks the file system. The errno of the reference is the right one, which `run` asserts
+/// of everything that is not refused.
+#[test]
+fn numbers_that_no_file_can_have_are_refused_as_linux_does() {
+    let mut mounted = Mounted::new(Variant::small());
+    mounted.run(&Op::Create { path: path("/a"), mode: 0o644 });
+    mounted.run(&Op::Mkdir { path: path("/d"), mode: 0o755 });
+    let (largest, beyond) = (i64::MAX.unsigned_abs(), u64::MAX);
+    for name in ["/a", "/d", "/none"] {
+        let file = || File::Path(path(name));
+        let append = |len| {
+            let data = Data { len, fill: 1 };
+            Op::Write { file: file(), at: WriteAt::End, data, via: WriteVia::Buffered }
+        };
+        for op in [
+            write(name, largest, 1, 1),
+            write(name, largest, 0, 1),
+            write(name, beyond, 0, 1),
+            append(beyond),
+            Op::Read { file: file(), offset: beyond, len: 1 },
+            Op::Read { file: file(), offset: largest, len: 1 },
+            Op::Read { file: file(), offset: largest, len: 0 },
+            Op::Read { file: file(), offset: 0, len: beyond },
+            Op::Truncate { file: file(), size: beyond },
+            Op::Truncate { file: file(), size: largest + 1 },
+        ] {
+            assert!(!mounted.run(&op), "{op} was refused for want of room");
+        }
+    }
+}
+
 /// A full disk refuses, and gives room back when files go.
 #[test]
 fn a_full_disk_can_be_emptied() {
