@@ -43,4 +43,4 @@ pub use state::{SUFFIX_MAX, State};
 pub use story::Story;
 pub use target::{Finding, Promise, Target, Task, View};
 pub use trace::{Move, OpMove, Trace, TraceError, VERSION};
-pub use workload::Workload;
+pub use workload::{Lack, Lacking, Workload};

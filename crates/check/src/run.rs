@@ -18,7 +18,7 @@ use crate::{
     score::Score,
     target::{Finding, Promise, Target},
     trace::{Move, OpMove, Trace, VERSION},
-    workload::{self, Workload},
+    workload::{self, Lacking, Workload},
 };
 
 /// How to search.
@@ -123,7 +123,7 @@ pub trait Checkable: Send + Sync {
     fn ops(&self) -> OpSet;
 
     /// The first of these ops that it does not have, if they are done one after the other.
-    fn lacks(&self, script: &[Op]) -> Option<Op>;
+    fn lacks(&self, script: &[Op]) -> Option<Lacking>;
 
     /// Whether it can be checked on this machine, see [`Target::ready`].
     ///
@@ -171,7 +171,7 @@ impl<T: Target> Checkable for T {
         Target::ops(self)
     }
 
-    fn lacks(&self, script: &[Op]) -> Option<Op> {
+    fn lacks(&self, script: &[Op]) -> Option<Lacking> {
         // A target that panics has the op; the search will tell.
         catch_unwind(AssertUnwindSafe(|| workload::lacking(self, script))).ok().flatten()
     }

@@ -82,6 +82,11 @@ pub trait Target: Send + Sync {
         OpSet::ALL
     }
 
+    /// The bytes of the longest name, if that is fewer than Linux allows. A longer one fails with `ENAMETOOLONG`.
+    fn name_bytes_max(&self) -> Option<usize> {
+        None
+    }
+
     /// Checks the unmounted file system and repairs what it can. Runs before every mount that follows a crash. What
     /// it finds is reported; what it reports as critical it could not repair.
     ///

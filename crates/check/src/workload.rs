@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use disk::Faults;
 use vfs::{
-    Errno, Op,
+    Errno, Op, Path,
     generate::{ObjectBounds, OpSet},
 };
 
@@ -46,9 +46,48 @@ impl Workload {
     }
 }
 
-/// The first op of a script that a target does not have: it says `EOPNOTSUPP` where the reference does not. The ops
+/// An op of a script that a target does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// The op.
+    pub op: Op,
+    /// What of it.
+    pub what: Lack,
+}
+
+/// What a target does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Ops of this kind.
+    Kind,
+    /// This op with these arguments; others of its kind it has.
+    Form,
+    /// Names as long as one in this op.
+    LongNames {
+        /// The bytes of its longest.
+        bytes_max: usize,
+    },
+}
+
+impl Lack {
+    /// What an outcome with which the reference does not agree says about the target.
+    fn told_by<T: Target>(target: &T, op: &Op, errno: Errno) -> Option<Self> {
+        match errno {
+            Errno::EOPNOTSUPP if target.ops().contains(op.kind()) => Some(Self::Form),
+            Errno::EOPNOTSUPP => Some(Self::Kind),
+            Errno::ENAMETOOLONG => {
+                let bytes_max = target.name_bytes_max()?;
+                let is_long = |path: &&Path| path.as_str().split('/').any(|name| name.len() > bytes_max);
+                op.paths().iter().any(is_long).then_some(Self::LongNames { bytes_max })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The first op of a script that a target does not have: it says so by its errno where the reference does not. The ops
 /// before it are done, since what an op comes to may depend on them; where they go wrong, the search will tell.
-pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Op> {
+pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Lacking> {
     let undisturbed = Faults::new();
     let mut state = Checker::new(target, CheckOptions::default()).start().ok()?;
     for op in script {
@@ -59,8 +98,10 @@ pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Op> {
             }
         };
         let done = state.tasks.remove(task);
-        if outcome == Err(Errno::EOPNOTSUPP) && state.reference.clone().apply(op) != outcome {
-            return Some(op.clone());
+        if let Some(what) = outcome.as_ref().err().and_then(|errno| Lack::told_by(target, op, *errno))
+            && state.reference.clone().apply(op) != outcome
+        {
+            return Some(Lacking { op: op.clone(), what });
         }
         if state.finish(target, &done, &outcome, &undisturbed, None).iter().any(Finding::is_critical) {
             return None;

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use check::{
-    CheckOptions, CheckReport, Checkable, Move, PANIC, Promise, ReplayError, Replayed, RunOptions, Shown, Trace,
-    Violated, Work,
+    CheckOptions, CheckReport, Checkable, Lack, Lacking, Move, PANIC, Promise, ReplayError, Replayed, RunOptions,
+    Shown, Trace, Violated, Work,
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
 use vfs::{Op, generate::OpSet};
@@ -133,8 +133,8 @@ where
         OpSet::EMPTY
     }
 
-    fn lacks(&self, script: &[Op]) -> Option<Op> {
-        script.first().cloned()
+    fn lacks(&self, script: &[Op]) -> Option<Lacking> {
+        script.first().map(|op| Lacking { op: op.clone(), what: Lack::Kind })
     }
 
     fn check(

@@ -3,7 +3,7 @@
 use std::{io::ErrorKind, sync::Arc};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{CheckOptions, Equality, RunOptions, Score, Workload};
+use check::{CheckOptions, Equality, Lack, Lacking, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, VisitedKind};
 use serde::{Deserialize, Serialize};
@@ -77,8 +77,8 @@ impl Settings {
         {
             bail!("use the ops {lacking:?} with {}: it has {}", named.entry.name, named.target.ops());
         }
-        if let Some(op) = script.as_deref().and_then(|script| named.target.lacks(script)) {
-            bail!("do {op} on {}: it has no such op; it has {}", named.entry.name, named.target.ops());
+        if let Some(lacking) = script.as_deref().and_then(|script| named.target.lacks(script)) {
+            bail!("do {} on {}: {}", lacking.op, named.entry.name, say_lack(&lacking, named.target.ops()));
         }
         let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
         let crash = plan.crash.unwrap_or(crash_default);
@@ -240,6 +240,15 @@ fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
 fn lacking(given: &str, has: OpSet) -> Option<&str> {
     let names_none = |word: &&str| word.parse::<OpSet>().is_ok_and(|set| set.intersection(has) == OpSet::EMPTY);
     given.split(',').map(str::trim).filter(|word| !word.starts_with('-')).find(names_none)
+}
+
+/// Why an op of a script cannot be done.
+fn say_lack(Lacking { op, what }: &Lacking, has: OpSet) -> String {
+    match what {
+        Lack::Kind => format!("it has no such op; it has {has}"),
+        Lack::Form => format!("it has {}, but not with these arguments", op.kind()),
+        Lack::LongNames { bytes_max } => format!("its names have at most {bytes_max} bytes"),
+    }
 }
 
 /// What `--ops` names.

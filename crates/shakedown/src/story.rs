@@ -40,7 +40,7 @@ fn tell_panic(trace: &Trace) -> String {
 
 #[cfg(test)]
 mod tests {
-    use check::{CheckOptions, CheckReport, Promise, Replayed, RunOptions, Work};
+    use check::{CheckOptions, CheckReport, Lack, Lacking, Promise, Replayed, RunOptions, Work};
     use explore::{Progress, SearchError};
     use vfs::{Op, generate::OpSet};
 
@@ -58,8 +58,8 @@ mod tests {
             OpSet::EMPTY
         }
 
-        fn lacks(&self, script: &[Op]) -> Option<Op> {
-            script.first().cloned()
+        fn lacks(&self, script: &[Op]) -> Option<Lacking> {
+            script.first().map(|op| Lacking { op: op.clone(), what: Lack::Kind })
         }
 
         fn check(

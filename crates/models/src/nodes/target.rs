@@ -83,6 +83,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         self.nodes.ops().union(of_all)
     }
 
+    fn name_bytes_max(&self) -> Option<usize> {
+        Some(self.nodes.name_bytes_max())
+    }
+
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         self.nodes.fsck(disk)
     }

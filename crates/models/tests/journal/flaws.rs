@@ -1,6 +1,6 @@
 //! Each flaw is found, and the right variant is silent within the same bounds.
 
-use check::{CheckOptions, Target};
+use check::{CheckOptions, Lack, Target};
 use disk::CrashMode::{self, Subsets, Torn};
 use models::journal::{Flaw, Variant};
 
@@ -158,8 +158,11 @@ fn an_exchange_is_seen_as_a_whole_and_chmod_is_not_offered() {
     assert_eq!((violated(&report), report.depth), (Vec::new(), 6));
     let lacks = |op: &str| {
         let ops = ["create(\"/a\")", op].map(|op| op.parse().expect("an op"));
-        check::Checkable::lacks(&target(Variant::default()), &ops).map(|op: vfs::Op| op.kind())
+        check::Checkable::lacks(&target(Variant::default()), &ops).map(|lacking| lacking.what)
     };
-    assert_eq!(lacks("chmod(\"/a\", mode=0600)"), Some(vfs::OpKind::Chmod));
+    assert_eq!(lacks("chmod(\"/a\", mode=0600)"), Some(Lack::Kind));
+    assert_eq!(lacks("create(\"/b\", mode=0600)"), Some(Lack::Form));
+    assert_eq!(lacks("create(\"/1234567\")"), Some(Lack::LongNames { bytes_max: 6 }));
+    assert_eq!(lacks("create(\"/123456\")"), None);
     assert_eq!(lacks("unlink(\"/a\")"), None);
 }

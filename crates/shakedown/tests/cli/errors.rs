@@ -86,6 +86,26 @@ fn an_op_that_the_target_does_not_have_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn an_op_with_arguments_that_the_target_does_not_take_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("ops.txt");
+    let cases = [
+        (r#"create("/b", mode=0777)"#, "it has create, but not with these arguments"),
+        (r#"create("/b/", mode=0644)"#, "it has create, but not with these arguments"),
+        (r#"rename("/a", "/b", how=no_replace)"#, "it has rename, but not with these arguments"),
+    ];
+    let long = r#"create("/aaaaaaaaa", mode=0644)"#;
+    for (target, limit) in [("model:cow", 6), ("model:journal", 6), ("model:f2fs", 8)] {
+        let names = format!("its names have at most {limit} bytes");
+        for (op, hint) in cases.into_iter().chain([(long, names.as_str())]) {
+            fs::write(&file, format!("create(\"/a\")\n{op}\n")).unwrap();
+            let line = complaint(&["check", target, "--ops", text(&file)]);
+            assert_eq!(line, format!("do {op} on {target}: {hint}"));
+        }
+    }
+}
+
+#[test]
 fn a_file_that_is_no_trace_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     let missing = scratch.path().join("missing.json");
