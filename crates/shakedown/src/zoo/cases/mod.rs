@@ -71,8 +71,11 @@ mod tests {
     fn the_zoo_violates_every_property_that_there_is() {
         let mut declared: BTreeSet<String> = Clause::ALL.iter().map(|clause| clause.name().to_owned()).collect();
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        for member in fs::read_dir(crates).unwrap() {
-            add_declared(&member.unwrap().path().join("src"), &mut declared);
+        // The zoo boots no kernel: what a kernel can be accused of, the tests of that crate provoke.
+        for member in fs::read_dir(crates).unwrap().map(|member| member.unwrap().path()) {
+            if !member.ends_with("guest") {
+                add_declared(&member.join("src"), &mut declared);
+            }
         }
         assert!(declared.contains("deadlock") && declared.contains("recovery-unstable"), "{declared:?}");
         let violated: BTreeSet<String> = all().map(|case| case.property.to_owned()).collect();
