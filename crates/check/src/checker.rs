@@ -472,6 +472,10 @@ impl<T: Target> System for Checker<'_, T> {
         self.haste.begin();
     }
 
+    fn interrupt_is_over(&self) {
+        self.haste.end();
+    }
+
     fn was_cut_short(&self) -> bool {
         self.haste.left_work()
     }

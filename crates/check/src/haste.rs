@@ -15,6 +15,11 @@ impl Haste {
         self.begun.store(true, Ordering::Relaxed);
     }
 
+    /// From now on, everything is done again.
+    pub fn end(&self) {
+        self.begun.store(false, Ordering::Relaxed);
+    }
+
     /// Whether to leave what is not done yet. Whoever is told so leaves it.
     pub fn leave(&self) -> bool {
         let begun = self.begun.load(Ordering::Relaxed);

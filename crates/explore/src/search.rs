@@ -307,6 +307,7 @@ impl<'a, S: System> Search<'a, S> {
             }
             threads.into_iter().map(|thread| thread.join().expect("a worker catches panics")).collect()
         });
+        shared.system.interrupt_is_over();
         (done, peak)
     }
 

@@ -52,6 +52,10 @@ pub trait System: Sync {
     /// only a part of what they lead to, and say so ([`System::was_cut_short`]).
     fn interrupt(&self) {}
 
+    /// No `apply` of the search is under way any more. What is asked from now on, such as the way to a violation once
+    /// more, is to be answered in full.
+    fn interrupt_is_over(&self) {}
+
     /// Whether an `apply` returned early. What was being expanded then is expanded again if the search is resumed.
     fn was_cut_short(&self) -> bool {
         false

@@ -260,6 +260,11 @@ impl<'a, S: System> Worker<'a, S> {
         self.bytes.clear();
         let pinned = Visited::pin();
         self.act(waiting, &pinned);
+        if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
+            // Links count outcomes, and some of these were left out. All will be met when it is expanded again.
+            self.candidates.clear();
+            return;
+        }
         self.keep_what_is_new(waiting, &pinned);
     }
 

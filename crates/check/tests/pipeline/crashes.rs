@@ -126,4 +126,6 @@ fn a_search_that_is_told_to_end_leaves_crash_states_and_says_so() {
     assert!(checker.was_cut_short());
     assert_eq!(left, actions.len(), "each op is done, and no power is cut");
     assert!(left < all, "{left} of {all}");
+    checker.interrupt_is_over();
+    assert_eq!(outcomes(&checker), all, "afterwards traces are made in full");
 }

@@ -126,7 +126,9 @@ impl<L: Layout> FileMapping<L> {
             }
             _ => return Err(Errno::EOPNOTSUPP),
         };
-        let file = self.file(path).ok_or(Errno::ENOENT)?;
+        // Its files have names of its own; others never exist.
+        let nameless = if kind == Kind::Create { Errno::EOPNOTSUPP } else { Errno::ENOENT };
+        let file = self.file(path).ok_or(nameless)?;
         let inode = self.layout.inode(disk, file);
         match (kind, inode) {
             (Kind::Create, Some(_)) => return Err(Errno::EEXIST),

@@ -81,8 +81,8 @@ fn refuses<L: Layout>(writes: Writes) {
     let before = machine.disk.image().hash();
     for (op, errno) in [
         ("create(\"/f0\", mode=0644)", Errno::EEXIST),
-        ("create(\"/f4\", mode=0644)", Errno::ENOENT),
-        ("create(\"/x\", mode=0644)", Errno::ENOENT),
+        ("create(\"/f4\", mode=0644)", Errno::EOPNOTSUPP),
+        ("create(\"/x\", mode=0644)", Errno::EOPNOTSUPP),
         ("unlink(\"/f1\")", Errno::ENOENT),
         ("write(\"/f1\", at=end, len=4, fill=70)", Errno::ENOENT),
         ("write(\"/f0\", at=end, len=5, fill=70)", Errno::EOPNOTSUPP),
