@@ -182,16 +182,4 @@ impl Storage for Looked<'_> {
         }
         true
     }
-
-    fn write(&mut self, _: u64, _: &[u8]) -> bool {
-        false
-    }
-
-    fn discard(&mut self, _: u64, _: u32) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> bool {
-        true
-    }
 }

@@ -53,16 +53,4 @@ impl Storage for NoDisk {
         data.fill(0);
         true
     }
-
-    fn write(&mut self, _: u64, _: &[u8]) -> bool {
-        false
-    }
-
-    fn discard(&mut self, _: u64, _: u32) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> bool {
-        true
-    }
 }

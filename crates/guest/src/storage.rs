@@ -6,12 +6,20 @@ use disk::{Block, BlockSize, Disk, Image};
 pub trait Storage {
     /// Reads whole sectors.
     fn read(&mut self, sector: u64, data: &mut [u8]) -> bool;
-    /// Writes whole sectors.
-    fn write(&mut self, sector: u64, data: &[u8]) -> bool;
-    /// Gives up sectors.
-    fn discard(&mut self, sector: u64, count: u32) -> bool;
-    /// Makes everything durable.
-    fn flush(&mut self) -> bool;
+    /// Writes whole sectors. What can only be read refuses.
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        let _ = (sector, data);
+        false
+    }
+    /// Gives up sectors; refused likewise.
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        let _ = (sector, count);
+        false
+    }
+    /// Makes everything durable, which what can only be read is.
+    fn flush(&mut self) -> bool {
+        true
+    }
 }
 
 /// The sector of a guest's disk, which is the block of ours: what is written atomically.

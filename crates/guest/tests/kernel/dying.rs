@@ -103,16 +103,4 @@ impl Storage for NoRequests {
     fn read(&mut self, _: u64, _: &mut [u8]) -> bool {
         false
     }
-
-    fn write(&mut self, _: u64, _: &[u8]) -> bool {
-        false
-    }
-
-    fn discard(&mut self, _: u64, _: u32) -> bool {
-        false
-    }
-
-    fn flush(&mut self) -> bool {
-        false
-    }
 }

@@ -8,6 +8,17 @@ use disk::CrashMode::Prefix;
 
 use crate::zoo::case::Case;
 
+/// A file is renamed, and a new one with its old name is fsynced.
+const NAME_TAKEN_AGAIN: &str = r#"
+    create("/foo")
+    write("/foo", at=end, len=64, fill=7)
+    sync()
+    rename("/foo", "/bar")
+    create("/foo")
+    write("/foo", at=end, len=64, fill=7)
+    fsync("/foo")
+    "#;
+
 pub const CASES: &[Case] = &[
     Case::scripted(
         "crashmonkey-04",
@@ -173,15 +184,7 @@ pub const CASES: &[Case] = &[
         "a renamed file is lost when a new one takes its name (btrfs)",
         ["model:cow?flaw=log-forgets-taken-name", "model:cow?log=on"],
         "rename-atomic",
-        r#"
-            create("/foo")
-            write("/foo", at=end, len=64, fill=7)
-            sync()
-            rename("/foo", "/bar")
-            create("/foo")
-            write("/foo", at=end, len=64, fill=7)
-            fsync("/foo")
-            "#,
+        NAME_TAKEN_AGAIN,
     ),
     Case {
         crash: Prefix,
@@ -193,15 +196,7 @@ pub const CASES: &[Case] = &[
                 "model:f2fs?segments=14,blocks=4,heads=4,journal=2",
             ],
             "rename-atomic",
-            r#"
-            create("/foo")
-            write("/foo", at=end, len=64, fill=7)
-            sync()
-            rename("/foo", "/bar")
-            create("/foo")
-            write("/foo", at=end, len=64, fill=7)
-            fsync("/foo")
-            "#,
+            NAME_TAKEN_AGAIN,
         )
     },
     Case::scripted(
