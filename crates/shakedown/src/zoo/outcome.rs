@@ -126,20 +126,16 @@ pub fn summary(trials: &[Trial], elapsed: Duration, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zoo::case::Ops;
 
     /// Right and wrong are exchanged: nothing is found, and the alarm is false.
-    static EXCHANGED: Case = Case {
-        name: "exchanged",
-        about: "nothing",
-        wrong: "model:cow",
-        right: "model:cow?flaw=no-barrier",
-        property: "recovery-fails",
-        crash: disk::CrashMode::Subsets,
-        depth: Some(2),
-        ops: Ops::Set("create,sync"),
-        ..Case::BASE
-    };
+    static EXCHANGED: Case = Case::searched(
+        "exchanged",
+        "nothing",
+        ["model:cow", "model:cow?flaw=no-barrier"],
+        "recovery-fails",
+        disk::CrashMode::Subsets,
+        ("create,sync", 2),
+    );
 
     #[test]
     fn what_goes_wrong_is_said() {

@@ -95,22 +95,17 @@ fn search_within(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        arguments::SearchOrder,
-        zoo::{all, case::Ops},
-    };
+    use crate::{arguments::SearchOrder, zoo::all};
 
     const WRONG: &str = "model:cow?flaw=no-barrier";
-    const CASE: Case = Case {
-        name: "test",
-        wrong: WRONG,
-        right: "model:cow",
-        property: "recovery-fails",
-        crash: disk::CrashMode::Subsets,
-        depth: Some(2),
-        ops: Ops::Set("create,sync"),
-        ..Case::BASE
-    };
+    const CASE: Case = Case::searched(
+        "test",
+        "a test",
+        [WRONG, "model:cow"],
+        "recovery-fails",
+        disk::CrashMode::Subsets,
+        ("create,sync", 2),
+    );
 
     #[test]
     fn a_bug_is_found_and_its_absence_is_no_bug() {
