@@ -452,10 +452,16 @@ impl<T: Target> System for Checker<'_, T> {
     }
 
     fn canonical(&self, state: &State<T>, bytes: &mut Vec<u8>) {
-        if let Equality::Shape { suffix } = self.options.equality {
-            state.encode_shape(suffix, bytes);
-            self.encode_plan(state, bytes);
-            return;
+        match self.options.equality {
+            Equality::Full => {}
+            Equality::Shape { suffix } => {
+                state.encode_shape(suffix, bytes);
+                return self.encode_plan(state, bytes);
+            }
+            Equality::Tree => {
+                state.encode_tree(bytes);
+                return self.encode_plan(state, bytes);
+            }
         }
         let remembered = self.options.remembered(self.target);
         // Whether a symmetry maps what faults left behind too is not known.

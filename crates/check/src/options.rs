@@ -54,6 +54,12 @@ pub enum Equality {
         /// How many of the last ops count.
         suffix: u8,
     },
+    /// Those whose trees and open files are the same, wherever things lie on the disk and however they came there: the
+    /// abstract state of a search by comparison.
+    ///
+    /// What a kernel keeps in memory can never be seen whole, so states of a real file system that are told apart by
+    /// all that led to them are never met again. Like a shape, a tree leaves out the disk: no such search is complete.
+    Tree,
 }
 
 impl Default for CheckOptions {

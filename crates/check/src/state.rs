@@ -243,6 +243,13 @@ impl<T: Target> State<T> {
         bytes.extend_from_slice(&self.recent.kinds[..usize::from(suffix).min(SUFFIX_MAX)]);
     }
 
+    /// Appends the tree, the open files and the ops under way, see [`Equality::Tree`](crate::Equality::Tree).
+    pub(crate) fn encode_tree(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.reference.tree().fingerprint().to_le_bytes());
+        self.encode_open_files(bytes);
+        self.tasks.iter().for_each(|task| task.encode(bytes));
+    }
+
     /// By what this state is like others, for [`Score::Novelty`](crate::Score::Novelty).
     pub(crate) fn features(&self, target: &T, options: &CheckOptions) -> [Feature; 4] {
         let Recent { kinds, failed, .. } = self.recent;
@@ -277,10 +284,14 @@ impl<T: Target> State<T> {
             bytes.extend_from_slice(&xxh3_128(text.as_bytes()).to_le_bytes());
             bytes.extend_from_slice(&event.after.fingerprint().to_le_bytes());
         }
+        self.encode_open_files(bytes);
+        self.aftermath.encode(&self.tasks, bytes);
+    }
+
+    fn encode_open_files(&self, bytes: &mut Vec<u8>) {
         for (fd, open) in self.reference.open_files() {
             bytes.extend_from_slice(&xxh3_128(format!("{fd:?} {open:?}").as_bytes()).to_le_bytes());
         }
-        self.aftermath.encode(&self.tasks, bytes);
     }
 
     /// Forgets what can no longer matter: entries that are durable, and the history that they leave behind.

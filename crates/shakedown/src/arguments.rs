@@ -154,8 +154,8 @@ pub struct Plan {
     /// How many bits of the bitstate table stand for a state [default: 3]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub bitstate_hashes: Option<u8>,
-    /// Which states count as one: those with the same disk, memory and past, or those whose trees have the same shape
-    /// [default: full]
+    /// Which states count as one: those with the same disk, memory and past, those whose trees have the same shape, or
+    /// those with the same tree [default: full]
     #[arg(long, value_name = "HOW")]
     pub equality: Option<EqualityKind>,
     /// By how many of the last ops states of one shape are told apart [default: 2]
@@ -196,6 +196,8 @@ pub enum EqualityKind {
     Full,
     /// The same shape of the tree and the same kinds of last ops: far fewer states, but not every one
     Shape,
+    /// The same tree: what a search of a real kernel compares; not every state either
+    Tree,
 }
 
 /// How visited states are remembered.

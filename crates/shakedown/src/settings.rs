@@ -205,8 +205,10 @@ impl Settings {
         flags.extend(self.script.as_ref().map(|ops| format!("--ops FILE (of {} ops)", ops.len())));
         flags.extend(self.files_max.map(|files| format!("--files {files}")));
         flags.extend(self.dirs_max.map(|dirs| format!("--dirs {dirs}")));
-        if let Equality::Shape { suffix } = self.equality {
-            flags.push(format!("--equality shape --suffix {suffix}"));
+        match self.equality {
+            Equality::Full => {}
+            Equality::Shape { suffix } => flags.push(format!("--equality shape --suffix {suffix}")),
+            Equality::Tree => flags.push("--equality tree".to_owned()),
         }
         if let Some(contract) = self.contract {
             flags.push(format!("--crash {} --contract {contract}", self.crash));
@@ -278,8 +280,11 @@ fn workload(given: &str) -> Result<Ops> {
 fn equality(plan: &Plan) -> Result<Equality> {
     match (plan.equality.unwrap_or(EqualityKind::Full), plan.suffix) {
         (EqualityKind::Full, None) => Ok(Equality::Full),
-        (EqualityKind::Shape, _) if plan.no_symmetry => bail!("use --equality shape with --no-symmetry"),
-        (EqualityKind::Full, Some(_)) => bail!("use --suffix without --equality shape"),
+        (EqualityKind::Shape | EqualityKind::Tree, _) if plan.no_symmetry => {
+            bail!("use --equality together with --no-symmetry, which tells all states apart")
+        }
+        (EqualityKind::Full | EqualityKind::Tree, Some(_)) => bail!("use --suffix without --equality shape"),
+        (EqualityKind::Tree, None) => Ok(Equality::Tree),
         (EqualityKind::Shape, suffix) => Ok(Equality::Shape { suffix: suffix.unwrap_or(SUFFIX_DEFAULT) }),
     }
 }

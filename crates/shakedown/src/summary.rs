@@ -131,11 +131,13 @@ impl Limits {
             report.limits.iter().map(|limit| if let Limit::StatesDropped(count) = limit { *count } else { 0 });
         let states_dropped = dropped.sum();
         let mut says: Vec<String> = report.limits.iter().map(Limit::to_string).collect();
-        if let Equality::Shape { suffix } = settings.equality {
-            says.push(format!(
+        says.extend(match settings.equality {
+            Equality::Full => None,
+            Equality::Shape { suffix } => Some(format!(
                 "states whose trees have one shape count as one if their last {suffix} ops were of the same kinds"
-            ));
-        }
+            )),
+            Equality::Tree => Some("states whose trees are the same count as one".to_owned()),
+        });
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
             says.push(format!(

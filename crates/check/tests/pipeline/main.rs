@@ -3,6 +3,7 @@
 
 mod beside;
 mod crashes;
+mod equality;
 mod faults;
 mod interrupting;
 mod journal;
