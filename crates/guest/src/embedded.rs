@@ -2,5 +2,5 @@
 
 /// Static; init, supervisor and launcher in one, see `posix`'s `guest-init`.
 pub(crate) const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest-init"));
-/// The shared library that answers `getrandom`.
-pub(crate) const GETRANDOM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/getrandom.so"));
+/// The shared library that stands between the kernel and the C library.
+pub(crate) const PRELOAD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernel.so"));

@@ -42,13 +42,13 @@ pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
     command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());
     command.arg(kernel.memory()).args(KERNEL_ARGUMENTS);
-    command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./getrandom.so");
+    command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./kernel.so");
     command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
     let mut supervisor = command.spawn()?;
     // From here on, the supervisor removes the folder.
     let filled = fs::create_dir(&folder)
         .and_then(|()| fs::write(folder.join("init.cpio"), initramfs()))
-        .and_then(|()| fs::write(folder.join("getrandom.so"), embedded::GETRANDOM))
+        .and_then(|()| fs::write(folder.join("kernel.so"), embedded::PRELOAD))
         .and_then(|()| Ok(Console::new(console)?));
     match filled {
         Ok(console) => Ok(Prepared { supervisor, console, folder }),
