@@ -1,106 +1,77 @@
-//! `cargo xtask bench`: the same state space in SPIN, in stateright and in Shakedown, raced in one run.
+//! `cargo xtask bench`: every speed that this project promises, measured beside a peer or against a published figure.
 //!
-//! Programs take turns, several rounds, so that a busy moment of the machine hits all of them; each one's fastest
-//! round counts, because noise only ever adds time. Rates come from the search time that each program states
-//! itself. All of them search breadth-first, the order in which both peers are fastest on this model.
+//! A new measurement is a module with one function and one line in [`BENCHES`].
 
-mod racer;
-mod report;
-pub mod spin;
-mod stateright;
-mod us;
+mod exploring;
+pub mod philosophers;
+
+use std::fmt;
 
 use anyhow::{Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use crate::setup;
-use crate::shakedown::Shakedown;
 use crate::workspace::Metadata;
 
-/// What to race.
+/// What to measure.
 #[derive(Debug, clap::Args)]
 pub struct Options {
+    /// Measure only this; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.map(|each| each.name)))]
+    only: Vec<String>,
     /// How many philosophers: 3^N - 1 states
-    #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u32).range(2..=spin::PHILOSOPHERS_MAX))]
+    #[arg(long, default_value_t = 14,
+        value_parser = clap::value_parser!(u32).range(2..=philosophers::spin::PHILOSOPHERS_MAX))]
     philosophers: u32,
     /// How many times each program runs
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Measure the peers only
+    /// Of the philosophers, measure the peers only
     #[arg(long)]
     peers_only: bool,
 }
 
-/// Who takes which fork first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForkOrder {
-    /// Everyone the left one: they can all wait for each other.
-    Naive,
-    /// The last philosopher the right one: they cannot.
-    Ordered,
+/// Something that is measured.
+struct Bench {
+    /// On the command line.
+    name: &'static str,
+    /// Measures it, prints the figures, and says how each target was met.
+    run: fn(&Options, &Metadata) -> Result<Vec<Verdict>>,
 }
 
-/// What one run of one program says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measurement {
-    /// Distinct states.
-    pub states: u64,
-    /// Time of the search.
-    pub seconds: f64,
-    /// Memory of the whole process.
-    pub memory_bytes: u64,
+const BENCHES: [Bench; 2] =
+    [Bench { name: "philosophers", run: philosophers::run }, Bench { name: "exploring", run: exploring::run }];
+
+/// Whether one target was reached.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// It was.
+    pub passed: bool,
+    /// The figure and the target.
+    pub text: String,
 }
 
-impl Measurement {
-    fn states_per_second(&self) -> f64 {
-        self.states as f64 / self.seconds
-    }
-
-    fn bytes_per_state(&self) -> f64 {
-        self.memory_bytes as f64 / self.states as f64
+impl fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", if self.passed { "PASS" } else { "FAIL" }, self.text)
     }
 }
 
-/// Builds all, races, prints the table.
+/// Measures all that was asked for.
 ///
 /// # Errors
 /// When a program cannot be built or run, or when a target is missed.
 pub fn run(options: &Options) -> Result<()> {
     setup::run()?;
     let metadata = Metadata::read()?;
-    let scratch = metadata.scratch("bench")?;
-    let n = options.philosophers;
-    println!("building {n} philosophers for every program");
-    let mut racers: Vec<Box<dyn racer::Racer>> = vec![
-        Box::new(spin::Spin::build(n, ForkOrder::Naive, &scratch)?),
-        Box::new(stateright::Stateright::build(n, &metadata)?),
-    ];
-    if !options.peers_only {
-        let shakedown = Shakedown::build(&metadata)?;
-        for threads in [1, 2] {
-            racers.push(Box::new(us::Us::new(shakedown.clone(), n, threads, &scratch)));
-        }
-    }
-    let rows = race(&racers, options.rounds)?;
-    println!("\n{}", report::table(&rows));
-    if options.peers_only {
-        return Ok(());
-    }
-    let verdicts = report::verdicts(&rows);
-    for verdict in &verdicts {
-        println!("{verdict}");
+    let asked = |bench: &&Bench| options.only.is_empty() || options.only.iter().any(|name| name == bench.name);
+    let mut verdicts = Vec::new();
+    for bench in BENCHES.iter().filter(asked) {
+        println!("== {}", bench.name);
+        let here = (bench.run)(options, &metadata)?;
+        here.iter().for_each(|verdict| println!("{verdict}"));
+        verdicts.extend(here);
     }
     ensure!(verdicts.iter().all(|verdict| verdict.passed), "missed a target");
     Ok(())
-}
-
-fn race(racers: &[Box<dyn racer::Racer>], rounds: u32) -> Result<Vec<racer::Row>> {
-    let mut runs = vec![Vec::new(); racers.len()];
-    for round in 1..=rounds {
-        for (racer, runs) in racers.iter().zip(&mut runs) {
-            let run = racer.race()?;
-            println!("round {round}: {:<22} {:>10} states in {:>7.3} s", racer.name(), run.states, run.seconds);
-            runs.push(run);
-        }
-    }
-    Ok(racers.iter().zip(runs).map(|(racer, runs)| racer::Row::new(racer.name(), runs)).collect())
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use xtask::bench::ForkOrder;
-use xtask::bench::spin::Spin;
+use xtask::bench::philosophers::ForkOrder;
+use xtask::bench::philosophers::spin::Spin;
 use xtask::{process, setup};
 
 /// Phases are 0 thinking, 1 holding the first fork, 2 eating, 3 holding the second fork only.

@@ -1,8 +1,8 @@
 //! The table of a race and the verdicts over it.
 
-use std::fmt;
 use std::fmt::Write as _;
 
+use super::super::Verdict;
 use super::racer::Row;
 
 /// Shakedown on one thread, against SPIN's states a second.
@@ -11,19 +11,6 @@ const SPIN_RATIO_MIN: f64 = 4.0;
 const STATERIGHT_RATIO_MIN: f64 = 3.0;
 /// Two threads against one.
 const SCALING_MIN: f64 = 1.6;
-
-/// Whether one target was reached.
-#[derive(Debug, PartialEq)]
-pub struct Verdict {
-    pub passed: bool,
-    pub text: String,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", if self.passed { "PASS" } else { "FAIL" }, self.text)
-    }
-}
 
 /// The fastest round of each program; ratios are against the first one, SPIN.
 pub fn table(rows: &[Row]) -> String {
