@@ -41,6 +41,6 @@ pub use score::Score;
 pub use script::{ScriptKind, UnknownScriptKind, script};
 pub use state::{SUFFIX_MAX, State};
 pub use story::Story;
-pub use target::{Finding, Promise, Target, Task, View};
+pub use target::{Finding, Promise, Repeats, Target, Task, View};
 pub use trace::{Move, OpMove, Trace, TraceError, VERSION};
 pub use workload::{Lack, Lacking, Workload};

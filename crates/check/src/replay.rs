@@ -139,15 +139,15 @@ impl<'a, T: Target> Player<'a, T> {
         Ok(made)
     }
 
-    /// What went wrong on the way to the outcome with this number, among all that a search sees.
-    pub fn mishap_of(&self, action: &Action, outcome: usize) -> Mishap {
+    /// What went wrong on the way to the outcome with this number, among all that a search sees, if there are so many.
+    pub fn mishap_of(&self, action: &Action, outcome: usize) -> Option<Mishap> {
         let mut mishaps = Vec::new();
         self.checker.make(&self.state, action, &mut |transition| {
             if let Transition::State { mishap, .. } = transition {
                 mishaps.push(mishap());
             }
         });
-        mishaps.swap_remove(outcome)
+        (outcome < mishaps.len()).then(|| mishaps.swap_remove(outcome))
     }
 
     /// Goes on to the outcome that the move names; its power cut, as the pipeline names it.

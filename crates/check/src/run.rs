@@ -16,7 +16,7 @@ use crate::{
     options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
     score::Score,
-    target::{Finding, Promise, Target},
+    target::{Finding, Promise, Repeats, Target},
     trace::{Move, OpMove, Trace, VERSION},
     workload::{self, Lacking, Workload},
 };
@@ -303,18 +303,20 @@ impl Recorder {
         if moves.is_empty() {
             return empty(recorder.ops, recorder.schedule);
         }
-        let mut player = Player::new(checker).expect("the search started here");
+        let Ok(mut player) = Player::new(checker) else { return empty(recorder.ops, recorder.schedule) };
         for a_move in moves {
             recorder.push(&a_move.action);
             let Some(outcome) = a_move.outcome else {
                 recorder.set_mishap(last.clone());
                 break;
             };
-            recorder.set_mishap(player.mishap_of(&a_move.action, outcome));
+            // A target that does not repeat itself may go another way now. What led there is kept as far as known.
+            let Some(mishap) = player.mishap_of(&a_move.action, outcome) else { continue };
+            recorder.set_mishap(mishap);
             let this = recorder.schedule.last().expect("just pushed").clone();
-            let made = player.try_move(&this, &recorder.ops).expect("the search made this move");
-            let this = recorder.schedule.last().expect("just pushed").clone();
-            player.go_on(&this, made).expect("the search went there");
+            let made = player.try_move(&this, &recorder.ops);
+            let went_on = made.is_ok_and(|made| player.go_on(&this, made).is_ok());
+            assert!(went_on || checker.target.repeats() == Repeats::InShape, "the search went there");
             recorder.under_way = player.under_way().to_vec();
         }
         empty(recorder.ops, recorder.schedule)

@@ -158,6 +158,11 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// How closely the same done again repeats what was done first.
+    fn repeats(&self) -> Repeats {
+        Repeats::Exactly
+    }
+
     /// How many ops are under way at the same time.
     fn tasks(&self) -> usize {
         1
@@ -209,6 +214,17 @@ impl Default for Promise {
     fn default() -> Self {
         Self { contract: Contract::Mountable, synchronous: false, zeros: Zeros::Allowed, write_through: false }
     }
+}
+
+/// How closely a target that does the same again, on the same disk, repeats what it did first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// Request by request and byte by byte.
+    Exactly,
+    /// It asks for the same blocks between the same flushes, but not in the same order, nor with the same bytes: there
+    /// are clocks and random numbers that are not ours. What recovery reads may differ in order, too, so that
+    /// recoveries are remembered by whole images only.
+    InShape,
 }
 
 /// Something that a check of the metadata found.

@@ -143,6 +143,19 @@ impl Disk {
         self.do_entry(entry.kind.clone())
     }
 
+    /// Puts another run of the same requests in the place of those that led here: the same blocks were asked for in the
+    /// same order, but what was written differs in bytes that no two runs have in common, such as times. `run` is
+    /// everything since `from`; what the log has forgotten of that is forgotten again. Positions keep their meaning.
+    ///
+    /// # Errors
+    /// A request does not fit the disk.
+    pub fn retell(&mut self, from: &Image, run: &[EntryKind]) -> Result<(), IoError> {
+        self.log.retell(from, run)?;
+        self.image = from.clone();
+        run.iter().for_each(|kind| Entry { kind: kind.clone(), op: None }.apply(&mut self.image));
+        Ok(())
+    }
+
     /// Goes back to an earlier position. A recording that is under way ends: what it saw may be undone.
     ///
     /// # Panics

@@ -38,6 +38,7 @@ mod image;
 mod log;
 mod memo;
 mod read_set;
+mod shape;
 
 pub use clock::OpClock;
 pub use corruptor::{Corruption, Corruptor};
@@ -53,3 +54,4 @@ pub use image::{Image, content_hash};
 pub use log::{DiskLog, Entry, EntryIndex, EntryKind, OpIndex, Position};
 pub use memo::{Memo, MemoCounts, NotDeterministic};
 pub use read_set::{Read, ReadSet};
+pub use shape::{Asked, in_order_of};

@@ -223,6 +223,24 @@ impl DiskLog {
         self.entries.truncate(self.done(position));
     }
 
+    /// Puts another run of the same requests in the place of those that led here, see
+    /// [`Disk::retell`](crate::Disk::retell).
+    pub(crate) fn retell(&mut self, from: &Image, run: &[EntryKind]) -> Result<(), IoError> {
+        let ops: Vec<Option<OpIndex>> = self.entries().map(|(_, entry)| entry.op).collect();
+        let kept = ops.len().saturating_sub(run.len());
+        let folded = run.len().saturating_sub(ops.len());
+        if kept == 0 {
+            let mut base = from.clone();
+            run[..folded].iter().for_each(|kind| Entry { kind: kind.clone(), op: None }.apply(&mut base));
+            self.base = base;
+        }
+        self.entries.truncate(kept);
+        for (kind, op) in run[folded..].iter().zip(&ops[kept..]) {
+            self.push(Entry { kind: kind.clone(), op: *op })?;
+        }
+        Ok(())
+    }
+
     /// Declares that no position before `position` will be asked about again, and folds the oldest entries into the
     /// base, up to the first that is pending at `position`. A caller that settles after every op keeps the log as
     /// short as what its file system leaves pending. Positions and entry indices keep their meaning.

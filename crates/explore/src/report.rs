@@ -81,6 +81,9 @@ pub struct PanicReport<A> {
     pub initial: usize,
 }
 
+/// What happened, in order.
+type Moves<S> = Vec<Move<<S as System>::Action>>;
+
 /// Re-executes links, so that positions become actions and states again.
 pub(crate) struct Replayer<'a, S: System> {
     pub system: &'a S,
@@ -88,35 +91,38 @@ pub(crate) struct Replayer<'a, S: System> {
 }
 
 impl<S: System> Replayer<'_, S> {
-    /// Which initial state a path starts in, its moves, and the state that it leads to.
-    pub fn replay(&self, id: LinkId) -> (usize, Vec<Move<S::Action>>, S::State) {
+    /// Which initial state a path starts in, its moves, and the state that it leads to. A system that does not repeat
+    /// itself may not get there any more: then the moves end where it goes another way, and there is no state.
+    pub fn replay(&self, id: LinkId) -> (usize, Moves<S>, Option<S::State>) {
         let path = self.links.path(id);
         let (first, rest) = path.split_first().expect("a path starts with its initial state");
         let initial = first.action as usize;
-        let mut state = self.system.initial().swap_remove(initial);
+        let mut states = self.system.initial();
+        let mut state = (initial < states.len()).then(|| states.swap_remove(initial));
         let mut moves = Vec::with_capacity(rest.len());
         for link in rest {
-            let (action, next) = self.follow(&state, *link);
+            let followed = state.as_ref().and_then(|state| self.follow(state, *link));
+            let Some((action, next)) = followed else { return (initial, moves, None) };
             moves.push(Move { action, outcome: Some(link.outcome as usize) });
-            state = next;
+            state = Some(next);
         }
         (initial, moves, state)
     }
 
-    /// The action at a position of a state's actions.
-    pub fn action(&self, state: &S::State, position: u32) -> S::Action {
+    /// The action at a position of a state's actions, if there is one.
+    pub fn action(&self, state: &S::State, position: u32) -> Option<S::Action> {
         let mut actions = Vec::new();
         self.system.actions(state, &mut actions);
-        actions.swap_remove(position as usize)
+        ((position as usize) < actions.len()).then(|| actions.swap_remove(position as usize))
     }
 
-    /// What a link does in its parent's state.
-    pub fn follow(&self, state: &S::State, link: Link) -> (S::Action, S::State) {
-        let action = self.action(state, link.action);
+    /// What a link does in its parent's state, if it can still be followed.
+    fn follow(&self, state: &S::State, link: Link) -> Option<(S::Action, S::State)> {
+        let action = self.action(state, link.action)?;
         let nothing_known = std::collections::HashMap::new();
         let mut step = Step::new(&nothing_known, 0, Vec::new());
         self.system.apply(state, &action, &mut step);
-        let next = step.outcomes.swap_remove(link.outcome as usize);
-        (action, next)
+        let outcome = link.outcome as usize;
+        (outcome < step.outcomes.len()).then(|| (action, step.outcomes.swap_remove(outcome)))
     }
 }

@@ -370,7 +370,8 @@ impl<'a, S: System> Search<'a, S> {
                 return PanicReport { message: at.message, trace: Vec::new(), initial: 0 };
             }
             let (initial, mut trace, state) = replayer.replay(at.link);
-            trace.extend(at.action.map(|action| Move { action: replayer.action(&state, action), outcome: None }));
+            let last = at.action.and_then(|action| replayer.action(state.as_ref()?, action));
+            trace.extend(last.map(|action| Move { action, outcome: None }));
             PanicReport { message: at.message, trace, initial }
         });
         Ok(Report {
@@ -462,7 +463,7 @@ fn violations<S: System>(
         .into_iter()
         .map(|(property, finding)| {
             let (initial, mut trace, state) = replayer.replay(finding.link);
-            let last = finding.action.map(|action| replayer.action(&state, action));
+            let last = finding.action.and_then(|action| replayer.action(state.as_ref()?, action));
             trace.extend(last.map(|action| Move { action, outcome: None }));
             Violation { property, count: finding.count, evidence: finding.evidence, trace, initial }
         })

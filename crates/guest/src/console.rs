@@ -45,7 +45,7 @@ const COMPLAINT_MAX: usize = 4096;
 
 /// What was printed so far.
 #[derive(Debug)]
-pub(crate) struct Console {
+pub struct Console {
     pipe: PipeReader,
     text: Vec<u8>,
     /// How much of it was looked at.
@@ -54,16 +54,22 @@ pub(crate) struct Console {
 }
 
 impl Console {
+    /// Nothing was printed yet.
+    ///
+    /// # Errors
+    /// The pipe cannot be read without waiting.
     pub fn new(pipe: PipeReader) -> Result<Self, Errno> {
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
         Ok(Self { pipe, text: Vec::new(), seen: 0, open: true })
     }
 
+    /// Where it comes from.
     pub fn pipe(&self) -> std::os::fd::BorrowedFd<'_> {
         self.pipe.as_fd()
     }
 
+    /// Whether anybody could print more.
     pub fn is_open(&self) -> bool {
         self.open
     }
@@ -102,7 +108,8 @@ impl Console {
     }
 }
 
-fn complaint(text: &str) -> Option<Complaint> {
+/// The first complaint in what a kernel printed.
+pub fn complaint(text: &str) -> Option<Complaint> {
     let first = |signs: &[&str]| signs.iter().filter_map(|sign| text.find(sign)).min();
     let (bug, damage) = (first(&BUGS), first(&DAMAGE));
     let start = bug.or(damage)?;

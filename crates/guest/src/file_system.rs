@@ -68,12 +68,12 @@ impl FileSystemKind {
     }
 
     /// Whether recovery is fsck, because the kernel does nothing about a crash.
-    pub(crate) fn recovers_by_fsck(self) -> bool {
+    pub fn recovers_by_fsck(self) -> bool {
         self == Self::Ext2
     }
 
     /// Whether mkfs leaves a `lost+found`.
-    pub(crate) fn lost_and_found(self) -> bool {
+    pub fn lost_and_found(self) -> bool {
         match self {
             Self::Ext2 | Self::Ext4 => true,
         }
@@ -81,7 +81,7 @@ impl FileSystemKind {
 
     /// The kinds of ops that a workload may have. Which slots are open is not known where it is made, so they are left
     /// to scripts; a power cut is the search's to make.
-    pub(crate) fn ops(self) -> OpSet {
+    pub fn ops(self) -> OpSet {
         let all = OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash]));
         match self {
             Self::Ext2 => all.without(OpSet::of(&[OpKind::Fallocate])),
@@ -137,6 +137,13 @@ fn on_the_host(program: Program) -> Command {
     // The configuration of the host must not decide what is checked: without one, the programs have their own.
     command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
     command
+}
+
+/// What of a file system's programs this machine does not have, and how to get it: words that fit after "could not ".
+pub fn missing_program(kind: FileSystemKind) -> Option<String> {
+    let missing = kind.programs().into_iter().find(|program| find(*program).is_none())?;
+    let (name, package) = (missing.name, missing.package);
+    Some(format!("use {}: {name} is missing; as root: apt-get install {package}", kind.name()))
 }
 
 /// Where a program of the host lies.

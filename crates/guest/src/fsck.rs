@@ -7,7 +7,7 @@ use std::{
     fs::File,
     io::{self, Write as _},
     os::{fd::AsRawFd as _, unix::fs::FileExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Output,
 };
 
@@ -17,11 +17,22 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use crate::{FileSystem, storage::SECTOR};
 
 /// A freshly made file system.
-pub(crate) fn make(file_system: &FileSystem) -> io::Result<Image> {
-    let geometry = geometry(file_system);
+///
+/// # Errors
+/// Its program cannot be started, or fails.
+pub fn make(file_system: &FileSystem) -> io::Result<Image> {
+    make_by(file_system.kib, |file| file_system.kind.mkfs(file))
+}
+
+/// What a program makes of a file of so many KiB.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub fn make_by(kib: u32, mkfs: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Image> {
+    let geometry = geometry(kib);
     let file = ImageFile::new()?;
     file.file.set_len(geometry.bytes() as u64)?;
-    let output = file_system.kind.mkfs(&file.path())?;
+    let output = mkfs(&file.path())?;
     if !output.status.success() {
         return Err(io::Error::other(file.said(&output)));
     }
@@ -31,13 +42,14 @@ pub(crate) fn make(file_system: &FileSystem) -> io::Result<Image> {
 }
 
 /// The disk of a file system.
-fn geometry(file_system: &FileSystem) -> Geometry {
+fn geometry(kib: u32) -> Geometry {
     let sectors_of_a_kib = 1024 / u32::from(SECTOR);
-    Geometry { block_size: SECTOR, blocks: file_system.kib.saturating_mul(sectors_of_a_kib) }
+    Geometry { block_size: SECTOR, blocks: kib.saturating_mul(sectors_of_a_kib) }
 }
 
 /// What fsck did.
-pub(crate) struct Checked {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
     /// Its exit status: 0 for nothing wrong, 1 for all repaired, more for worse.
     pub status: i32,
     /// What it said.
@@ -45,9 +57,20 @@ pub(crate) struct Checked {
 }
 
 /// Lets fsck repair a disk. What it reads cannot be seen, so it counts as having read everything.
-pub(crate) fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Checked> {
+///
+/// # Errors
+/// Its program cannot be started, or the disk does not take what it wrote.
+pub fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Checked> {
+    repair_by(disk, |file| file_system.kind.fsck(file, true))
+}
+
+/// Lets a program repair a disk.
+///
+/// # Errors
+/// It cannot be started, or the disk does not take what it wrote.
+pub fn repair_by(disk: &mut Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    let output = file_system.kind.fsck(&file.path(), true)?;
+    let output = fsck(&file.path())?;
     let repaired = file.bytes(disk.geometry().bytes())?;
     let blocks = (0..).map(Block).zip(repaired.chunks_exact(SECTOR.bytes()));
     let mut is_changed = false;
@@ -64,9 +87,20 @@ pub(crate) fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Ch
 }
 
 /// Lets fsck look at a disk.
-pub(crate) fn check(file_system: &FileSystem, disk: &Disk) -> io::Result<Checked> {
+///
+/// # Errors
+/// Its program cannot be started.
+pub fn check(file_system: &FileSystem, disk: &Disk) -> io::Result<Checked> {
+    check_by(disk, |file| file_system.kind.fsck(file, false))
+}
+
+/// Lets a program look at a disk.
+///
+/// # Errors
+/// It cannot be started.
+pub fn check_by(disk: &Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    let output = file_system.kind.fsck(&file.path(), false)?;
+    let output = fsck(&file.path())?;
     Ok(file.checked(&output))
 }
 

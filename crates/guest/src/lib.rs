@@ -8,6 +8,7 @@
 //! - [`Kernel`]: which kernel, and where its random state lies.
 //! - [`Guest`]: one running kernel, to which batches of steps are given.
 //! - [`FileSystem`], [`GuestTarget`]: any file system of the kernel as a [`check::Target`].
+//! - [`fsck`], [`Console`], [`program`]: what file systems outside of guests are checked with, too.
 
 pub mod build;
 mod console;
@@ -15,7 +16,7 @@ mod cpio;
 mod embedded;
 mod file_system;
 mod folder;
-mod fsck;
+pub mod fsck;
 mod guest;
 mod kernel;
 mod memory;
@@ -29,9 +30,10 @@ mod storage;
 mod target;
 mod vhost;
 
-pub use console::Complaint;
-pub use file_system::{FileSystem, FileSystemKind};
+pub use console::{Complaint, Console, complaint};
+pub use file_system::{FileSystem, FileSystemKind, missing_program};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
-pub use storage::Storage;
+pub use start::program;
+pub use storage::{Live, Storage};
 pub use target::{GuestTarget, NotHere};

@@ -79,8 +79,11 @@ const KERNEL_ARGUMENTS: [&str; 12] = [
     "uml_dir=./",
 ];
 
-/// The program that supervises, launches and is init, as a file that lies nowhere.
-fn program() -> io::Result<&'static OwnedFd> {
+/// The program that supervises, launches and is init, and that mounts disks on the host, as a file that lies nowhere.
+///
+/// # Errors
+/// There is no room for it.
+pub fn program() -> io::Result<&'static OwnedFd> {
     static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(program) = PROGRAM.get() {
         return Ok(program);

@@ -30,7 +30,8 @@ fn block(sector: u64) -> Option<Block> {
 }
 
 /// The disk of the state under check: every request is logged there, and fails where it is told to.
-pub(crate) struct Live<'d> {
+#[derive(Debug)]
+pub struct Live<'d> {
     disk: &'d mut Disk,
     flushes_are_lies: bool,
     requests: u32,
@@ -39,6 +40,7 @@ pub(crate) struct Live<'d> {
 }
 
 impl<'d> Live<'d> {
+    /// Requests are counted from now on. Flushes that are lies are answered and ignored.
     pub fn new(disk: &'d mut Disk, flushes_are_lies: bool) -> Self {
         Self { disk, flushes_are_lies, requests: 0, failed: Vec::new() }
     }

@@ -18,7 +18,7 @@ use vfs::{
 };
 
 use crate::{
-    FileSystem, Kernel, file_system, fsck,
+    FileSystem, Kernel, fsck, missing_program,
     pool::{Pool, pin},
     runner::{Runner, Trouble, run},
     session::Session,
@@ -79,10 +79,8 @@ impl GuestTarget {
     }
 
     fn prepare(&self) -> Result<Ground, NotHere> {
-        let kind = self.file_system.kind;
-        if let Some(missing) = kind.programs().into_iter().find(|program| file_system::find(*program).is_none()) {
-            let (name, package) = (missing.name, missing.package);
-            return Err(NotHere(format!("use {}: {name} is missing; as root: apt-get install {package}", kind.name())));
+        if let Some(missing) = missing_program(self.file_system.kind) {
+            return Err(NotHere(missing));
         }
         let kernel = Kernel::built(self.debug).map_err(|error| NotHere(error.to_string()))?;
         let fresh = fsck::make(&self.file_system);

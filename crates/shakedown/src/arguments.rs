@@ -239,12 +239,16 @@ pub struct Replay {
 
 /// `shakedown targets`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  shakedown targets --json")]
+#[command(after_help = "Examples:
+  shakedown targets --json
+  shakedown targets --clean")]
 pub struct Targets {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// Clear away what runs have left behind whose processes were all killed at once
+    #[arg(long, conflicts_with = "json")]
+    pub clean: bool,
 }
 
 /// `shakedown zoo`.

@@ -1,6 +1,7 @@
 //! `shakedown targets`: what can be checked on this machine.
 
 use anyhow::Result;
+use host::left_over::{self, LeftOver};
 use serde_json::{Value, json};
 
 use super::Verdict;
@@ -15,7 +16,9 @@ use crate::{
 /// # Errors
 /// Standard output cannot be written.
 pub fn run(arguments: &Targets) -> Result<Verdict> {
-    if arguments.json {
+    if arguments.clean {
+        screen::print(&cleaned(&left_over::clear()))?;
+    } else if arguments.json {
         let targets: Vec<Value> = TARGETS.iter().map(|entry| as_json(entry)).collect();
         screen::print(&format!("{:#}\n", json!({ "targets": targets })))?;
     } else {
@@ -25,6 +28,15 @@ pub fn run(arguments: &Targets) -> Result<Verdict> {
         screen::print(&format!("{}\n{example}", texts.join("\n")))?;
     }
     Ok(Verdict::NothingFound)
+}
+
+/// What was cleared away, and what was not.
+fn cleaned(left_over: &[LeftOver]) -> String {
+    let line = |one: &LeftOver| match &one.stays {
+        None => format!("cleared away: {}\n", one.what),
+        Some(reason) => format!("stays: {}: {reason}\n", one.what),
+    };
+    if left_over.is_empty() { "Nothing was left behind.\n".to_owned() } else { left_over.iter().map(line).collect() }
 }
 
 /// The contract that a target promises, if it has a disk.

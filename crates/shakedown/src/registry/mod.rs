@@ -4,14 +4,17 @@
 //! each has, which values an option takes and how the target is made; parsing, help and errors all follow from it, so a
 //! new target is one more entry.
 
+mod commands;
 mod cow;
 mod f2fs;
 mod guests;
+mod hosts;
 mod journal;
 mod libs;
 mod models;
 mod name;
 mod options;
+mod quoted;
 
 use check::Checkable;
 
@@ -53,7 +56,7 @@ impl Kind {
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 11] = [
+pub const TARGETS: [&Entry; 14] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -65,6 +68,9 @@ pub const TARGETS: [&Entry; 11] = [
     &libs::EXT4,
     &guests::EXT2,
     &guests::EXT4,
+    &hosts::EXT2,
+    &hosts::EXT4,
+    &commands::FUSE,
 ];
 
 /// A target that can be checked.
@@ -100,7 +106,10 @@ impl Named {
 
     /// The name with every option spelled out.
     pub fn full_name(&self) -> String {
-        format!("{}?{}", self.entry.name, self.chosen)
+        match self.chosen.without(commands::COMMAND) {
+            Some((command, rest)) => format!("{}:{}?{rest}", self.entry.name, quoted::quoted(command)),
+            None => format!("{}?{}", self.entry.name, self.chosen),
+        }
     }
 }
 

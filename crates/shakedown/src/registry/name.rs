@@ -2,7 +2,11 @@
 
 use vfs::nearest::Suggestion;
 
-use super::{Chosen, Entry, TARGETS, TargetOption};
+use super::{
+    Chosen, Entry, TARGETS, TargetOption,
+    commands::{COMMAND, FUSE},
+    quoted::{split, split_once, unquoted},
+};
 
 /// A name that stands for no target.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,10 +22,15 @@ impl std::error::Error for UnknownTarget {}
 
 pub fn parse(name: &str) -> Result<(&'static Entry, Chosen), UnknownTarget> {
     let wrong = |what: String| UnknownTarget(format!("use the target {name:?}: {what}"));
-    let (plain, options) = name.split_once('?').map_or((name, None), |(plain, options)| (plain, Some(options)));
+    let (plain, options) = split_once(name, '?').map_or((name, None), |(plain, options)| (plain, Some(options)));
+    let (plain, command) = command(plain);
     let entry = entry(plain).map_err(wrong)?;
     let mut given: Vec<(&'static str, String)> = Vec::new();
-    for word in options.into_iter().flat_map(|options| options.split(',')) {
+    if let Some(command) = command {
+        let command = unquoted(command).ok_or_else(|| wrong("the quotes of its command do not match".to_owned()))?;
+        given.push((COMMAND, command));
+    }
+    for word in options.into_iter().flat_map(|options| split(options, ',')) {
         let (option, value) = option(entry, word).map_err(wrong)?;
         if given.iter().any(|(earlier, _)| *earlier == option.name) {
             return Err(wrong(format!("the option {:?} is given twice", option.name)));
@@ -29,6 +38,14 @@ pub fn parse(name: &str) -> Result<(&'static Entry, Chosen), UnknownTarget> {
         given.push((option.name, value));
     }
     Ok((entry, Chosen::with(entry.options, &given)))
+}
+
+/// What stands behind the colon, if that is a command.
+fn command(plain: &str) -> (&str, Option<&str>) {
+    match plain.split_once(':') {
+        Some((scheme, command)) if scheme == FUSE.name => (scheme, Some(command)),
+        _ => (plain, None),
+    }
 }
 
 fn entry(plain: &str) -> Result<&'static Entry, String> {
@@ -97,6 +114,17 @@ mod tests {
     }
 
     #[test]
+    fn a_command_stands_behind_the_colon() {
+        let name = r#"fuse:"fuse2fs -o a,b {dev} {mnt}"?kib=64,mkfs="mke2fs -F {dev}""#;
+        let (entry, chosen) = parse(name).unwrap();
+        assert_eq!((entry.name, chosen.word("command")), ("fuse", "fuse2fs -o a,b {dev} {mnt}"));
+        assert_eq!((chosen.word("kib"), chosen.word("mkfs"), chosen.word("fsck")), ("64", "mke2fs -F {dev}", ""));
+        let full = super::super::Named::parse(name).unwrap().full_name();
+        assert_eq!(parse(&full).unwrap().1, chosen, "{full}");
+        assert_eq!(parse("fuse:ntfs-3g {dev} {mnt}").unwrap().1.word("command"), "ntfs-3g {dev} {mnt}");
+    }
+
+    #[test]
     fn another_word_for_a_value_is_that_value() {
         let (_, chosen) = parse("model:philosophers?order=naive").unwrap();
         assert_eq!(chosen.to_string(), "n=5,order=left");
@@ -108,7 +136,9 @@ mod tests {
             ("model:lnk", "the nearest is \"model:link\""),
             ("link", "the nearest is \"model:link\""),
             ("modle:lnk", "there is no scheme \"modle\"; the nearest is \"model\""),
-            ("host:xfs", "there is no scheme \"host\"; there is model"),
+            ("hots:xfs", "there is no scheme \"hots\"; the nearest is \"host\""),
+            ("fuse:\"fuse2fs {dev} {mnt}", "the quotes of its command do not match"),
+            ("fuse:\"fuse2fs {dev}\"?command=x", "the option \"command\" is given twice"),
             ("fs:index", "the nearest is \"model:index\""),
             ("something else", "there are model:link, model:index, model:philosophers"),
             ("model:link?wirtes=naive", "no option \"wirtes\"; the nearest is \"writes\""),

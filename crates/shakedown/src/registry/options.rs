@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::RangeInclusive};
 
+use super::quoted::{quoted, unquoted};
+
 /// Something that can be chosen about a target.
 pub struct TargetOption {
     /// How it is called.
@@ -24,6 +26,8 @@ pub enum Values {
     Number(RangeInclusive<u32>),
     /// A number or this word.
     NumberOr(RangeInclusive<u32>, &'static str),
+    /// Any text, in quotes if it has separators in it.
+    Text,
 }
 
 /// What an option is if nothing is said.
@@ -59,6 +63,7 @@ impl Values {
             }
             Self::Number(range) => number(range),
             Self::NumberOr(range, other) => number(range).or_else(|| (word == *other).then(|| word.to_owned())),
+            Self::Text => unquoted(word),
         }
     }
 
@@ -67,7 +72,7 @@ impl Values {
         match self {
             Self::Words(words) | Self::WordsOr(words, _) => words,
             Self::NumberOr(_, word) => std::slice::from_ref(word),
-            Self::Number(_) => &[],
+            Self::Number(_) | Self::Text => &[],
         }
     }
 }
@@ -78,6 +83,7 @@ impl fmt::Display for Values {
             Self::Words(words) | Self::WordsOr(words, _) => f.write_str(&words.join("|")),
             Self::Number(range) => write!(f, "{}..{}", range.start(), range.end()),
             Self::NumberOr(range, word) => write!(f, "{}..{}|{word}", range.start(), range.end()),
+            Self::Text => f.write_str("TEXT"),
         }
     }
 }
@@ -129,6 +135,12 @@ impl Chosen {
         found.map(|(_, value)| value.as_str()).expect("the table names every option that its constructor asks for")
     }
 
+    /// The value of an option, and all others, if there is such an option.
+    pub fn without(&self, name: &str) -> Option<(&str, Self)> {
+        let rest = self.0.iter().filter(|(given, _)| *given != name).cloned().collect();
+        self.has(name).then(|| (self.word(name), Self(rest)))
+    }
+
     /// The value of an option that is a number; `None` if it is a word.
     pub fn number<N: std::str::FromStr>(&self, name: &str) -> Option<N> {
         self.word(name).parse().ok()
@@ -139,7 +151,7 @@ impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (name, value)) in self.0.iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
-            write!(f, "{comma}{name}={value}")?;
+            write!(f, "{comma}{name}={}", quoted(value))?;
         }
         Ok(())
     }

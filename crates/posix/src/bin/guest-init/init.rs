@@ -6,20 +6,19 @@
 use std::{os::fd::OwnedFd, process::ExitCode};
 
 use posix::{
-    Files, Hidden, LOST_AND_FOUND,
-    message::{ANSWERS_AT, Answer, FIRST_READ, Got, Mount, SECTOR, Step, frame, frame_len, unframe},
-    observe,
+    Mounter, Stage,
+    message::{ANSWERS_AT, Answer, FIRST_READ, Mount, SECTOR, Step, frame, frame_len, unframe},
+    split_options,
 };
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::{self, pread, pwrite},
     mount::{MountFlags, UnmountFlags, mount, unmount},
-    process::{chdir, chroot, fchdir, umask},
+    process::umask,
     system::{RebootCommand, reboot},
     thread::{ClockId as SleepClock, clock_nanosleep_relative},
     time::{ClockId, Timespec, clock_settime},
 };
-use vfs::Errno;
 
 /// The disks, in the order in which the kernel was told of them.
 const MAILBOX: &str = "/dev/vda";
@@ -43,12 +42,11 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     mount("none", "/dev", "devtmpfs", MountFlags::empty(), None)?;
     umask(Mode::empty());
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
-    let old_root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut session = Session { old_root, files: Files::new(), mounted: None };
+    let mut stage = Stage::new(Disk, MOUNT_POINT)?;
     let mut buffer = Aligned::new(FIRST_READ);
     loop {
         let batch: Vec<Step> = read_batch(&mailbox, &mut buffer)?;
-        let answers: Vec<Answer> = batch.iter().map(|step| session.step(step)).collect();
+        let answers: Vec<Answer> = batch.iter().map(|step| stage.step(step)).collect();
         write_answers(&mailbox, &mut buffer, &answers)?;
     }
 }
@@ -93,75 +91,25 @@ fn write_answers(
     Ok(())
 }
 
-/// What is mounted, and the files that ops have opened.
-struct Session {
-    old_root: OwnedFd,
-    files: Files,
-    /// What is hidden of what is mounted.
-    mounted: Option<&'static [Hidden]>,
-}
+/// The disk under check.
+struct Disk;
 
-impl Session {
-    fn step(&mut self, step: &Step) -> Answer {
-        match step {
-            Step::Mount(how) => self.mount(how).map(|()| Got::Done),
-            Step::Sleep { seconds } => {
-                let span = Timespec { tv_sec: i64::from(*seconds), tv_nsec: 0 };
-                let _ = clock_nanosleep_relative(SleepClock::Monotonic, &span);
-                Ok(Got::Done)
-            }
-            // Without a file system, the root would be init's own.
-            _ if self.mounted.is_none() => Err(Errno::ENODEV),
-            Step::Run(op) => self.files.apply(op).map(Got::Value),
-            Step::Observe => observe(self.mounted.unwrap_or_default()).map(Got::Tree),
-            Step::Unmount => self.unmount().map(|()| Got::Done),
-        }
-    }
-
-    fn mount(&mut self, how: &Mount) -> Result<(), Errno> {
-        if self.mounted.is_some() {
-            return Err(Errno::EBUSY);
-        }
+impl Mounter for Disk {
+    fn mount(&mut self, how: &Mount) -> io::Result<()> {
         let (flags, data) = split_options(&how.options);
-        let data = std::ffi::CString::new(data).map_err(|_| Errno::EINVAL)?;
-        clock_settime(ClockId::Realtime, NOW).map_err(errno)?;
-        mount(DISK, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str()).map_err(errno)?;
-        let entered = chroot(MOUNT_POINT).and_then(|()| chdir("/"));
-        self.mounted = Some(if how.lost_and_found { &[LOST_AND_FOUND] } else { &[] });
-        if let Err(error) = entered {
-            let _ = self.unmount();
-            return Err(errno(error));
-        }
-        Ok(())
+        let data = std::ffi::CString::new(data).map_err(|_| io::Errno::INVAL)?;
+        clock_settime(ClockId::Realtime, NOW)?;
+        mount(DISK, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str())
     }
 
-    fn unmount(&mut self) -> Result<(), Errno> {
-        self.files.close_all();
-        let left = fchdir(&self.old_root).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
-        left.and_then(|()| unmount(MOUNT_POINT, UnmountFlags::empty())).map_err(errno)?;
-        self.mounted = None;
-        Ok(())
+    fn unmount(&mut self) -> io::Result<()> {
+        unmount(MOUNT_POINT, UnmountFlags::empty())
     }
-}
 
-fn errno(error: io::Errno) -> Errno {
-    Errno::from_number(error.raw_os_error()).unwrap_or(Errno::EIO)
-}
-
-/// What of the options is a flag of the system call, and what is left for the file system. Reading must not write, so
-/// access times are never kept.
-fn split_options(options: &str) -> (MountFlags, String) {
-    const FLAGS: [(&str, MountFlags); 4] = [
-        ("ro", MountFlags::RDONLY),
-        ("sync", MountFlags::SYNCHRONOUS),
-        ("dirsync", MountFlags::DIRSYNC),
-        ("lazytime", MountFlags::LAZYTIME),
-    ];
-    let flag = |word: &str| FLAGS.iter().find(|(name, _)| *name == word).map(|(_, flag)| *flag);
-    let words = || options.split(',').filter(|word| !word.is_empty());
-    let flags = words().filter_map(flag).fold(MountFlags::NOATIME, |flags, flag| flags | flag);
-    let data: Vec<&str> = words().filter(|word| flag(word).is_none()).collect();
-    (flags, data.join(","))
+    fn sleep(&mut self, seconds: u32) {
+        let span = Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
+        let _ = clock_nanosleep_relative(SleepClock::Monotonic, &span);
+    }
 }
 
 /// Memory that starts at a sector, as direct transfers need it.
@@ -196,13 +144,6 @@ impl Aligned {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn options_are_split_between_the_call_and_the_file_system() {
-        let (flags, data) = split_options("sync,data=journal,,nobarrier");
-        assert_eq!((flags, data.as_str()), (MountFlags::NOATIME | MountFlags::SYNCHRONOUS, "data=journal,nobarrier"));
-        assert_eq!(split_options(""), (MountFlags::NOATIME, String::new()));
-    }
 
     #[test]
     fn memory_is_aligned_and_keeps_what_it_holds() {

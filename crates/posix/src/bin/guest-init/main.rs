@@ -1,12 +1,19 @@
-//! One small static program with three parts to play, so that a guest needs nothing else.
+//! One small static program with five parts to play, so that a guest, and a mount on the host, need nothing else.
 //!
 //! - [`init`]: process 1 of the guest kernel. It takes batches from the mailbox and does them.
 //! - [`supervise`]: the host's process above a guest, which clears away the guest when whoever started it is gone.
 //! - [`launch`]: becomes the kernel, after arranging that the kernel dies with its supervisor and runs on one core.
+//! - [`worker`]: a process of the host that mounts a disk of ours (its [`volume`]), as a file system of the running
+//!   kernel or by a [`command`].
+//! - [`keep`]: the process above a worker, which clears away what the worker leaves.
 
+mod command;
 mod init;
+mod keep;
 mod launch;
 mod supervise;
+mod volume;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -14,7 +21,10 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let part = arguments.next();
     match part.as_ref().and_then(|part| part.to_str()) {
+        // It is the first process too, of its namespace.
+        Some("worker") => worker::run(arguments),
         _ if std::process::id() == 1 => init::run(),
+        Some("keep") => keep::run(arguments),
         Some("supervise") => supervise::run(arguments),
         Some("launch") => launch::run(arguments),
         _ => {

@@ -71,9 +71,9 @@ mod tests {
     fn the_zoo_violates_every_property_that_there_is() {
         let mut declared: BTreeSet<String> = Clause::ALL.iter().map(|clause| clause.name().to_owned()).collect();
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        // The zoo boots no kernel: what a kernel can be accused of, the tests of that crate provoke.
+        // The zoo boots no kernel and mounts nothing: what can be wrong there, the tests of these crates provoke.
         for member in fs::read_dir(crates).unwrap().map(|member| member.unwrap().path()) {
-            if !member.ends_with("guest") {
+            if !member.ends_with("guest") && !member.ends_with("host") {
                 add_declared(&member.join("src"), &mut declared);
             }
         }

@@ -1,0 +1,235 @@
+//! One worker with its disk: started, given batches, cleared away.
+//!
+//! As with a guest, nobody serves its disk but whoever gives it a batch, and only while that batch is done. What the
+//! kernel does to the disk at other times, because one of its clocks says so, waits until then.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd as _, AsRawFd as _, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt as _},
+    },
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use guest::{Complaint, Console, Storage};
+use posix::{
+    loop_device,
+    message::{Answer, BadMessage, SECTOR, Step, frame, frame_len, unframe},
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg},
+};
+
+use crate::{fuse::Connection, kernel_log::KernelLog};
+
+/// A worker that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// It cannot be started.
+    #[error("start a worker: {0}")]
+    Start(#[from] io::Error),
+    /// It ended.
+    #[error("go on with a worker: it ended{}", last_words(.said))]
+    Died {
+        /// What it, or what it started, said last.
+        said: String,
+    },
+    /// It neither asked anything of its disk nor answered for a long time.
+    #[error("go on with a worker: it hangs{}", last_words(.said))]
+    Hung {
+        /// What it, or what it started, said last.
+        said: String,
+    },
+    /// A batch or its answers cannot be sent.
+    #[error(transparent)]
+    Message(#[from] BadMessage),
+}
+
+fn last_words(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; it said last: {words}") }
+}
+
+/// Without a request or an answer for so long, a worker hangs.
+const SILENCE_MAX: Duration = Duration::from_mins(1);
+
+/// A process that mounts a disk of ours.
+#[derive(Debug)]
+pub struct Machine {
+    /// Closed before anything is waited for: whoever waits for the disk must not be waited for.
+    disk: Option<Connection>,
+    socket: UnixStream,
+    console: Console,
+    log: KernelLog,
+    number: u32,
+    keeper: Child,
+    /// The keeper clears all away when this is closed, by us or by our end.
+    lifeline: Option<ChildStdin>,
+}
+
+impl Machine {
+    /// Starts a worker with a disk of so many sectors; with a command, it is the command that mounts the disk.
+    ///
+    /// # Errors
+    /// It takes root, `/dev/fuse` and loop devices.
+    pub fn start(sectors: u64, command: Option<&str>) -> Result<Self, HostError> {
+        let log = KernelLog::open();
+        let (socket, theirs) = UnixStream::pair()?;
+        let (console, output) = io::pipe()?;
+        let program = guest::program()?;
+        let mut keeper = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
+        keeper.arg("keep").args(command).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(output);
+        let mut keeper = keeper.process_group(0).spawn()?;
+        let lifeline = keeper.stdin.take();
+        let console = Console::new(console).map_err(io::Error::from)?;
+        let mut machine = Self { disk: None, socket, console, log, number: 0, keeper, lifeline };
+        machine.take_connection(sectors).map_err(|error| machine.with_last_words(error))?;
+        let ready: Result<(), String> = unframe(&machine.converse(&mut NoDisk)?)?;
+        ready.map_err(|words| HostError::Start(io::Error::other(words)))?;
+        machine.log.listen_for(machine.number);
+        Ok(machine)
+    }
+
+    /// The worker sends its connection, or why it has none.
+    fn take_connection(&mut self, sectors: u64) -> Result<(), HostError> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = RecvAncillaryBuffer::new(&mut space);
+        let mut number = [0; 4];
+        let mut buffers = [io::IoSliceMut::new(&mut number)];
+        let flags = RecvFlags::WAITALL | RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(&self.socket, &mut buffers, &mut rights, flags).map_err(io::Error::from)?;
+        let fd = rights.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        match fd {
+            Some(fd) => {
+                self.disk = Some(Connection::new(fd, sectors).map_err(io::Error::from)?);
+                self.number = u32::from_le_bytes(number);
+                Ok(())
+            }
+            None if received.bytes < number.len() => Err(HostError::Died { said: String::new() }),
+            None => {
+                let mut message = number.to_vec();
+                message.resize(frame_len(&number)?, 0);
+                self.socket.read_exact(&mut message[number.len()..])?;
+                let words: Result<(), String> = unframe(&message)?;
+                Err(HostError::Start(io::Error::other(words.err().unwrap_or_default())))
+            }
+        }
+    }
+
+    /// Does a batch, with the requests of its disk going to `storage`, and waits for the answers: one for each step.
+    ///
+    /// # Errors
+    /// The worker ended or hangs. It cannot be used any more.
+    pub fn run(&mut self, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, HostError> {
+        let sent = frame(&batch)?;
+        self.socket.write_all(&sent).map_err(|_| self.with_last_words(HostError::Died { said: String::new() }))?;
+        let answers: Vec<Answer> = unframe(&self.converse(storage)?)?;
+        if answers.len() == batch.len() { Ok(answers) } else { Err(BadMessage::CutOff.into()) }
+    }
+
+    /// Serves the disk until a message comes.
+    fn converse(&mut self, storage: &mut dyn Storage) -> Result<Vec<u8>, HostError> {
+        self.serve(storage).map_err(|error| self.with_last_words(error))
+    }
+
+    fn serve(&mut self, storage: &mut dyn Storage) -> Result<Vec<u8>, HostError> {
+        let died = || HostError::Died { said: String::new() };
+        let mut last = Instant::now();
+        loop {
+            let [disk, socket, console] = self.poll(SILENCE_MAX.saturating_sub(last.elapsed()))?;
+            if console {
+                self.console.drain();
+            }
+            if disk || socket {
+                last = Instant::now();
+            } else if last.elapsed() >= SILENCE_MAX {
+                return Err(HostError::Hung { said: String::new() });
+            }
+            let message = if socket { Some(self.receive().map_err(|_| died())?) } else { None };
+            // What was asked by the time that the answer was there belongs to it.
+            if disk || message.is_some() {
+                self.disk.as_mut().ok_or_else(died)?.answer(storage).map_err(|_| died())?;
+            }
+            if let Some(message) = message {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Which of disk, socket and console have something to say.
+    fn poll(&self, patience: Duration) -> Result<[bool; 3], HostError> {
+        let Some(disk) = &self.disk else { return Err(HostError::Died { said: String::new() }) };
+        let patience = Timespec::try_from(patience).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        let watched = [disk.as_fd(), self.socket.as_fd(), self.console.pipe()];
+        let mut watched = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        match poll(&mut watched, Some(&patience)) {
+            Ok(_) | Err(Errno::INTR) => Ok(watched.map(|fd| !fd.revents().is_empty())),
+            Err(error) => Err(HostError::Start(error.into())),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>, HostError> {
+        let mut message = vec![0; SECTOR];
+        self.socket.read_exact(&mut message)?;
+        message.resize(frame_len(&message)?, 0);
+        self.socket.read_exact(&mut message[SECTOR..])?;
+        Ok(message)
+    }
+
+    /// What the kernel complained about since the last time, as far as it names our device.
+    pub fn complaint(&mut self) -> Option<Complaint> {
+        self.log.complaint()
+    }
+
+    /// The error with what the worker said at last.
+    fn with_last_words(&mut self, error: HostError) -> HostError {
+        self.end();
+        self.console.drain();
+        let said = self.console.tail();
+        match error {
+            HostError::Died { .. } => HostError::Died { said },
+            HostError::Hung { .. } => HostError::Hung { said },
+            error => error,
+        }
+    }
+
+    /// Ends the worker and all that is its.
+    fn end(&mut self) {
+        drop(self.disk.take());
+        drop(self.lifeline.take());
+        let cleared = self.keeper.wait().is_ok_and(|status| status.success());
+        if !cleared && self.number != 0 {
+            // Somebody has ended the keeper, or it had to give up.
+            let begun = Instant::now();
+            let _ = loop_device::remove_soon(self.number, || begun.elapsed() < KEEPER_TIME_MAX);
+        }
+    }
+}
+
+/// In place of a keeper that is gone, we wait for so long until the kernel lets go of a device.
+const KEEPER_TIME_MAX: Duration = Duration::from_secs(10);
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.lifeline.is_some() {
+            self.end();
+        }
+    }
+}
+
+/// While a worker starts, the kernel looks at its disk, and finds nothing.
+struct NoDisk;
+
+impl Storage for NoDisk {
+    fn read(&mut self, _: u64, data: &mut [u8]) -> bool {
+        data.fill(0);
+        true
+    }
+}

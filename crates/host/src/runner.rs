@@ -1,0 +1,317 @@
+//! Steps on a worker that is in the right session: found, or brought there by doing again what was done.
+//!
+//! After that, the disk of the state takes on the bytes of what was done again, since what the kernel has in memory
+//! goes with these. That is possible if both runs have the same shape; a run that has not is tried again a few times,
+//! and then reported.
+
+use std::{sync::Arc, time::Instant};
+
+use check::Finding;
+use disk::{Asked, Block, Disk, EntryKind, in_order_of};
+use explore::Property;
+use guest::{Live, Storage};
+use posix::message::{Answer, Got, Mount, Step};
+use vfs::Errno;
+
+use crate::{
+    HostError, Subject,
+    pool::{MountedHere, Pool, Seat},
+    session::Session,
+    target::Mounted,
+};
+
+/// The file system found damage on its disk that no failed request explains.
+const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
+/// The same ops on the same image asked for something else, again and again.
+const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
+/// A worker did not come back from an op.
+const HANGS: Property = Property::critical("host-hangs");
+/// No worker could be had, or it ended: what mounts the file system is gone.
+const NO_WORKER: Property = Property::critical("host-unavailable");
+
+/// A run that does not repeat is tried so often.
+const TRIES: u32 = 5;
+
+/// Workers that do steps on one file system.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    pub pool: Pool,
+    pub subject: Subject,
+}
+
+impl Runner {
+    pub fn mount_step(&self) -> Step {
+        let (kind, options) = (self.subject.name().to_owned(), self.subject.options().to_owned());
+        Step::Mount(Mount { kind, options, lost_and_found: self.subject.lost_and_found() })
+    }
+
+    /// A worker with nothing mounted.
+    pub fn empty_seat(&self) -> Result<Seat, Trouble> {
+        let mut seat = self.pool.take(None)?;
+        clear(&mut seat)?;
+        Ok(seat)
+    }
+
+    /// A worker in this session, whose disk looks like this one; if it has to be brought there, this one then looks
+    /// like that.
+    pub fn seat_in(&self, session: &Session, disk: &mut Disk) -> Result<Seat, Trouble> {
+        let mut seat = self.pool.take(Some((session.id, disk.image())))?;
+        if seat.has(session.id, disk.image()) {
+            return Ok(seat);
+        }
+        let mut differences = Vec::new();
+        for _ in 0..TRIES {
+            clear(&mut seat)?;
+            let since = Instant::now();
+            let again = self.replay(&mut seat, session)?;
+            let image = again.image().clone();
+            seat.mounted = Some(MountedHere { session: session.id, image, since });
+            match take_on(disk, session, &again) {
+                Ok(()) => return Ok(seat),
+                Err(difference) => differences.push(difference),
+            }
+        }
+        self.pool.put(seat);
+        differences.dedup();
+        Err(Trouble::Nondeterministic(differences.join("; ")))
+    }
+
+    /// Does again what led to a session; the disk then.
+    fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Disk, Trouble> {
+        let mut disk =
+            Again { disk: Disk::new(session.base.clone()), requests: 0, failed: &[], lies: self.subject.lies() };
+        for done in &session.done {
+            disk.fail(&done.failed);
+            let step = done.op.as_ref().map_or_else(|| self.mount_step(), |op| Step::Run(op.clone()));
+            if done.failed.is_empty() {
+                seat.machine.run(&mut disk, &[step, Step::Observe])?;
+            } else {
+                seat.machine.run(&mut disk, &[step])?;
+                disk.fail(&[]);
+                seat.machine.run(&mut disk, &[Step::Observe])?;
+            }
+        }
+        Ok(disk.disk)
+    }
+
+    /// Runs one step live, looks at what it left, and gives the worker back.
+    pub fn run_and_look(
+        &self,
+        mut seat: Seat,
+        disk: &mut Disk,
+        step: &Step,
+        session: impl FnOnce(Vec<u32>, Vec<Asked>) -> Session,
+    ) -> Result<(Answer, Mounted), Trouble> {
+        let since = seat.mounted.as_ref().map_or_else(Instant::now, |here| here.since);
+        let from = disk.position();
+        let mut live = Live::new(disk, self.subject.lies());
+        let answer = seat.machine.run(&mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
+        let failed = live.failed;
+        let asked = |disk: &Disk| {
+            let since = disk.log().entries().filter(|(index, _)| index.0 >= from.0);
+            since.map(|(_, entry)| Asked::of(&entry.kind)).collect()
+        };
+        if matches!((step, &answer), (Step::Mount(_), Err(_))) {
+            let session = session(failed, asked(disk));
+            seat.mounted = None;
+            let complaint = self.put_back(seat, &session);
+            return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
+        }
+        let tree = match seat.machine.run(&mut Looked(disk), &[Step::Observe])?.pop() {
+            Some(Ok(Got::Tree(tree))) => Ok(tree),
+            Some(Err(errno)) => Err(errno),
+            _ => Err(Errno::EIO),
+        };
+        let session = session(failed, asked(disk));
+        seat.mounted = Some(MountedHere { session: session.id, image: disk.image().clone(), since });
+        let complaint = self.put_back(seat, &session);
+        Ok((answer, Mounted { session: Arc::new(session), tree, complaint }))
+    }
+
+    /// Gives a worker back; what the kernel complained about, unless failed requests explain it.
+    pub fn put_back(&self, mut seat: Seat, session: &Session) -> Option<Arc<Finding>> {
+        let complaint = seat.machine.complaint();
+        self.pool.put(seat);
+        let complaint = complaint.filter(|_| !session.saw_failures())?;
+        Some(Arc::new(Finding { property: DAMAGE_REPORTED, detail: complaint.text }))
+    }
+}
+
+/// Gives a disk the bytes of the same done again.
+fn take_on(disk: &mut Disk, session: &Session, again: &Disk) -> Result<(), String> {
+    let run: Vec<EntryKind> = again.log().entries().map(|(_, entry)| entry.kind.clone()).collect();
+    let run = in_order_of(&session.asked(), run)?;
+    let mut retold = disk.clone();
+    let fits = retold.retell(&session.base, &run).is_ok();
+    if !fits || retold.image().hash() != again.image().hash() {
+        return Err("writes to the same blocks changed places".to_owned());
+    }
+    *disk = retold;
+    Ok(())
+}
+
+/// Why a step could not be made.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    Host(HostError),
+    Nondeterministic(String),
+}
+
+impl From<HostError> for Trouble {
+    fn from(error: HostError) -> Self {
+        Self::Host(error)
+    }
+}
+
+impl Trouble {
+    pub fn finding(self) -> Arc<Finding> {
+        let (property, detail) = match self {
+            Self::Host(error @ HostError::Hung { .. }) => (HANGS, error.to_string()),
+            Self::Host(error) => (NO_WORKER, error.to_string()),
+            Self::Nondeterministic(how) => (
+                NONDETERMINISTIC,
+                format!("the same ops on the same image, done {TRIES} times, asked for something else: {how}"),
+            ),
+        };
+        Arc::new(Finding { property, detail })
+    }
+}
+
+/// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
+pub(crate) fn clear(seat: &mut Seat) -> Result<(), HostError> {
+    if let Some(here) = seat.mounted.take() {
+        let mut disk = Again { disk: Disk::new(here.image), requests: 0, failed: &[], lies: false };
+        seat.machine.run(&mut disk, &[Step::Unmount])?;
+        // What the kernel says of a session that is over was said of it before, or is of no matter.
+        drop(seat.machine.complaint());
+    }
+    Ok(())
+}
+
+fn block(sector: u64) -> Option<Block> {
+    u32::try_from(sector).ok().map(Block)
+}
+
+/// A disk on which what was done before is done again: the requests fail that failed then.
+struct Again<'f> {
+    disk: Disk,
+    requests: u32,
+    failed: &'f [u32],
+    lies: bool,
+}
+
+impl<'f> Again<'f> {
+    /// From now on, requests are counted anew, and these fail.
+    fn fail(&mut self, failed: &'f [u32]) {
+        (self.requests, self.failed) = (0, failed);
+    }
+
+    fn fails(&mut self) -> bool {
+        self.requests += 1;
+        self.failed.contains(&(self.requests - 1))
+    }
+}
+
+impl Storage for Again<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        !self.fails() && block(sector).is_some_and(|block| self.disk.read(block, data).is_ok())
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        !self.fails() && block(sector).is_some_and(|block| self.disk.write(block, data).is_ok())
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        !self.fails() && block(sector).is_some_and(|block| self.disk.discard(block, count).is_ok())
+    }
+
+    fn flush(&mut self) -> bool {
+        !self.fails() && (self.lies || self.disk.flush().is_ok())
+    }
+}
+
+/// A disk that is looked at: reads are recorded but never fail. What the kernel writes meanwhile, it writes.
+struct Looked<'d>(&'d mut Disk);
+
+impl Storage for Looked<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        let geometry = self.0.geometry();
+        let Some(first) = block(sector).filter(|first| geometry.blocks_of(*first, data.len()).is_ok()) else {
+            return false;
+        };
+        for (block, part) in (first.0..).map(Block).zip(data.chunks_mut(geometry.block_size.bytes())) {
+            part.copy_from_slice(self.0.block(block));
+        }
+        true
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        block(sector).is_some_and(|block| self.0.write(block, data).is_ok())
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        block(sector).is_some_and(|block| self.0.discard(block, count).is_ok())
+    }
+
+    fn flush(&mut self) -> bool {
+        self.0.flush().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disk::{BlockSize, Geometry, Image};
+
+    use super::*;
+
+    fn image() -> Image {
+        Image::zeroed(Geometry { block_size: BlockSize::SECTOR, blocks: 8 })
+    }
+
+    /// A mount that writes a time to block 1 and an op that writes one to block 2.
+    fn run(time: u8) -> Disk {
+        let mut disk = Disk::new(image());
+        disk.write(Block(1), &[time; 512]).unwrap();
+        disk.flush().unwrap();
+        disk.write(Block(2), &[time; 512]).unwrap();
+        disk
+    }
+
+    fn session(disk: &Disk) -> Session {
+        let asked = disk.log().entries().map(|(_, entry)| Asked::of(&entry.kind)).collect();
+        Session::begin(image(), Vec::new(), asked)
+    }
+
+    #[test]
+    fn a_disk_takes_on_the_bytes_of_the_same_done_again() {
+        let first = run(1);
+        let again = run(2);
+        // Whole, with the beginning forgotten, and with everything forgotten.
+        for forgotten in 0..3 {
+            let mut disk = match forgotten {
+                0 => first.clone(),
+                1 => {
+                    let mut disk = first.clone();
+                    disk.settle();
+                    disk
+                }
+                _ => Disk::new(first.image().clone()),
+            };
+            let position = disk.position();
+            take_on(&mut disk, &session(&first), &again).unwrap();
+            assert_eq!((disk.image().hash(), disk.position()), (again.image().hash(), position));
+            let durable = disk.log().durable_at(disk.position());
+            assert_eq!(durable.block(Block(1))[0], 2, "what was forgotten is durable in the new bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_same_leaves_the_disk_as_it_was() {
+        let first = run(1);
+        let mut other = run(2);
+        other.write(Block(5), &[1; 512]).unwrap();
+        let mut disk = first.clone();
+        assert!(take_on(&mut disk, &session(&first), &other).unwrap_err().contains("there was an end"));
+        assert_eq!(disk.image().hash(), first.image().hash());
+    }
+}

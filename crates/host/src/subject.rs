@@ -1,0 +1,170 @@
+//! What is checked: a file system of the running kernel, or one that a command mounts, with the programs that make and
+//! check it.
+
+use std::{
+    io,
+    path::Path,
+    process::{Command, Output},
+};
+
+use disk::{Disk, Image};
+use guest::{FileSystem, fsck};
+use vfs::{
+    OpKind,
+    contract::{Contract, promises},
+    generate::OpSet,
+};
+
+/// A file system with all that can be chosen about it.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// One of the running kernel.
+    Kernel(FileSystem),
+    /// One that a command mounts.
+    Commands(Commands),
+}
+
+/// The commands of a file system. In each, `{dev}` stands for the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Mounts `{dev}` on `{mnt}`, and stays, or leaves somebody there.
+    pub mount: String,
+    /// Makes a file system; without it the disk is full of zeros.
+    pub mkfs: Option<String>,
+    /// Looks at what was recovered: any exit code but 0 is a violation.
+    pub fsck: Option<String>,
+    /// Runs before the first mount after a crash: an exit code above 1 says that it could not repair everything.
+    pub repair: Option<String>,
+    /// The size of the disk.
+    pub kib: u32,
+    /// What is demanded of it.
+    pub contract: Contract,
+}
+
+/// fsck's exit status if all is well, and if all was made well.
+const CLEAN: i32 = 0;
+const REPAIRED: i32 = 1;
+
+impl Subject {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Kernel(file_system) => file_system.kind.name(),
+            Self::Commands(_) => "fuse",
+        }
+    }
+
+    pub(crate) fn options(&self) -> &str {
+        match self {
+            Self::Kernel(file_system) => &file_system.options,
+            Self::Commands(_) => "",
+        }
+    }
+
+    pub(crate) fn mount_command(&self) -> Option<&str> {
+        match self {
+            Self::Kernel(_) => None,
+            Self::Commands(commands) => Some(&commands.mount),
+        }
+    }
+
+    pub(crate) fn lies(&self) -> bool {
+        matches!(self, Self::Kernel(file_system) if file_system.flushes_are_lies)
+    }
+
+    /// What its mkfs leaves in the root; of an unknown file system, what most have.
+    pub(crate) fn lost_and_found(&self) -> bool {
+        match self {
+            Self::Kernel(file_system) => file_system.kind.lost_and_found(),
+            Self::Commands(_) => true,
+        }
+    }
+
+    pub(crate) fn recovers_by_fsck(&self) -> bool {
+        match self {
+            Self::Kernel(file_system) => file_system.kind.recovers_by_fsck(),
+            Self::Commands(commands) => commands.repair.is_some(),
+        }
+    }
+
+    /// The kinds of ops that a workload may have.
+    pub(crate) fn ops(&self) -> OpSet {
+        match self {
+            Self::Kernel(file_system) => file_system.kind.ops(),
+            Self::Commands(_) => OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash])),
+        }
+    }
+
+    pub(crate) fn contract(&self) -> Contract {
+        match self {
+            Self::Kernel(file_system) => {
+                let options: Vec<&str> = file_system.options.split(',').collect();
+                let claimed = promises::promise(file_system.kind.name(), &options);
+                claimed.map_or(Contract::Mountable, |promise| promise.contract)
+            }
+            Self::Commands(commands) => commands.contract,
+        }
+    }
+
+    /// What it takes that this machine does not have, and what to do about it.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let file_system = match self {
+            Self::Kernel(file_system) => file_system,
+            Self::Commands(commands) if commands.mount.is_empty() => {
+                return Some("mount anything: say which command does, as in 'fuse:\"fuse2fs {dev} {mnt}\"'".to_owned());
+            }
+            Self::Commands(_) => return None,
+        };
+        let kind = file_system.kind.name();
+        let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+        if !known.lines().any(|line| line.split_whitespace().last() == Some(kind)) {
+            return Some(format!(
+                "use {kind} of this kernel: it has none (as root: modprobe {kind}); or use guest:{kind}"
+            ));
+        }
+        guest::missing_program(file_system.kind)
+    }
+
+    pub(crate) fn make(&self) -> io::Result<Image> {
+        match self {
+            Self::Kernel(file_system) => fsck::make(file_system),
+            Self::Commands(Commands { kib, mkfs, .. }) => fsck::make_by(*kib, |file| match mkfs {
+                Some(mkfs) => shell(mkfs, file),
+                None => Command::new("true").output(),
+            }),
+        }
+    }
+
+    /// What a check of what was recovered says, if it says that something is wrong.
+    pub(crate) fn check(&self, disk: &Disk) -> io::Result<Option<String>> {
+        let checked = match self {
+            Self::Kernel(file_system) => fsck::check(file_system, disk)?,
+            Self::Commands(Commands { fsck: Some(command), .. }) => fsck::check_by(disk, |file| shell(command, file))?,
+            Self::Commands(_) => return Ok(None),
+        };
+        Ok((checked.status != CLEAN).then_some(checked.said))
+    }
+
+    /// What a repair says, if it could not repair everything.
+    pub(crate) fn repair(&self, disk: &mut Disk) -> io::Result<Option<String>> {
+        let checked = match self {
+            Self::Kernel(file_system) => fsck::repair(file_system, disk)?,
+            Self::Commands(Commands { repair: Some(command), .. }) => {
+                fsck::repair_by(disk, |file| shell(command, file))?
+            }
+            Self::Commands(_) => return Ok(None),
+        };
+        Ok((!matches!(checked.status, CLEAN | REPAIRED)).then_some(checked.said))
+    }
+
+    /// Whether what was recovered is looked at.
+    pub(crate) fn is_checked(&self) -> bool {
+        match self {
+            Self::Kernel(file_system) => file_system.fsck && !self.recovers_by_fsck(),
+            Self::Commands(commands) => commands.fsck.is_some(),
+        }
+    }
+}
+
+fn shell(command: &str, file: &Path) -> io::Result<Output> {
+    Command::new("/bin/sh").arg("-c").arg(command.replace("{dev}", &file.to_string_lossy())).output()
+}

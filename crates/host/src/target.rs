@@ -1,0 +1,236 @@
+//! A file system on disks of ours as a target.
+//!
+//! What the search keeps of a mounted file system is a [`Session`]: what was mounted and what was done since. An op
+//! brings a worker into that session, unless one is there already, and goes on live: its requests go to the disk of the
+//! state under check.
+
+use std::sync::{Arc, OnceLock};
+
+use check::{Finding, Promise, Repeats, Target, Task, View};
+use disk::{Disk, Image};
+use explore::Property;
+use posix::message::{Got, Step};
+use vfs::{
+    Errno, Op, Outcome, Tree,
+    contract::Zeros,
+    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    open::OpenFiles,
+};
+
+use crate::{
+    Subject,
+    pool::Pool,
+    runner::{Runner, Trouble},
+    session::Session,
+};
+use guest::Live;
+
+/// fsck finds something wrong with what was recovered, or cannot repair what it is there to repair.
+const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
+
+/// A file system on this machine.
+#[derive(Debug)]
+pub struct HostTarget {
+    subject: Subject,
+    /// How far the workload goes if the user asks for nothing, and if the user asks for ops.
+    usual: ObjectBounds,
+    all: ObjectBounds,
+    ground: OnceLock<Result<Ground, String>>,
+}
+
+/// What a target needs of this machine.
+#[derive(Debug)]
+struct Ground {
+    runner: Runner,
+    fresh: Image,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    pub(crate) session: Arc<Session>,
+    /// What a user sees.
+    pub(crate) tree: Result<Tree, Errno>,
+    /// What was wrong in the last op, if anything was.
+    pub(crate) complaint: Option<Arc<Finding>>,
+}
+
+impl HostTarget {
+    /// The file system on this machine.
+    pub fn new(subject: Subject) -> Self {
+        let ops = subject.ops();
+        let all = ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() };
+        let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
+        Self { subject, usual, all, ground: OnceLock::new() }
+    }
+
+    fn ground(&self) -> Result<&Ground, String> {
+        self.ground.get_or_init(|| self.prepare()).as_ref().map_err(Clone::clone)
+    }
+
+    fn prepare(&self) -> Result<Ground, String> {
+        let subject = self.subject.clone();
+        let instead = match &subject {
+            Subject::Kernel(file_system) => format!("; or use guest:{}", file_system.kind.name()),
+            Subject::Commands(_) => String::new(),
+        };
+        if !rustix::process::geteuid().is_root() {
+            return Err(format!("mount a file system on this machine: that takes root{instead}"));
+        }
+        if let Some(path) = ["/dev/fuse", "/dev/loop-control"].iter().find(|path| !std::path::Path::new(path).exists())
+        {
+            return Err(format!("mount a file system on this machine: {path} is missing{instead}"));
+        }
+        if let Some(missing) = subject.missing() {
+            return Err(missing);
+        }
+        let fresh = subject.make().map_err(|error| format!("make a file system: {error}"))?;
+        let pool = Pool::new(fresh.geometry().blocks.into(), subject.mount_command().map(ToOwned::to_owned));
+        let runner = Runner { pool, subject };
+        let seat = runner.empty_seat();
+        match seat {
+            Ok(seat) => runner.pool.put(seat),
+            Err(trouble) => return Err(format!("{}{instead}", trouble.finding().detail)),
+        }
+        Ok(Ground { runner, fresh })
+    }
+
+    /// Workers and a fresh image.
+    ///
+    /// # Panics
+    /// There are none on this machine, and nobody has asked [`Target::ready`].
+    fn prepared(&self) -> &Ground {
+        self.ground().unwrap_or_else(|error| panic!("could not {error}"))
+    }
+
+    /// What fsck says of a disk that was recovered and unmounted. It must have nothing to say.
+    fn check_recovered(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let mut mounted = self.mount(disk)?;
+        self.unmount(&mut mounted, disk)?;
+        let wrong = self.subject.check(disk).map_err(|_| Errno::EIO)?;
+        Ok(wrong.map(|detail| Finding { property: FSCK_NOT_CLEAN, detail }).into_iter().collect())
+    }
+}
+
+impl Mounted {
+    /// Nothing is mounted, because the worker is gone.
+    fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
+        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()) }
+    }
+}
+
+impl Target for HostTarget {
+    type Mounted = Mounted;
+
+    fn ready(&self) -> Result<(), String> {
+        self.ground().map(drop)
+    }
+
+    fn mkfs(&self) -> Image {
+        self.prepared().fresh.clone()
+    }
+
+    /// A worker that is lost on the way is no errno: what is mounted then is nothing, with a complaint.
+    fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
+        let runner = &self.prepared().runner;
+        let base = disk.image().clone();
+        let begin = |failed, asked| Session::begin(base.clone(), failed, asked);
+        let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
+        match mounted {
+            Ok((Ok(_), mounted)) => Ok(mounted),
+            Ok((Err(_), mounted)) if mounted.complaint.is_some() => Ok(mounted),
+            Ok((Err(errno), _)) => Err(errno),
+            Err(trouble) => Ok(Mounted::lost(Arc::new(begin(Vec::new(), Vec::new())), trouble)),
+        }
+    }
+
+    fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        let runner = &self.prepared().runner;
+        let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
+            let answers = seat.machine.run(&mut Live::new(disk, self.subject.lies()), &[Step::Unmount])?;
+            seat.mounted = None;
+            mounted.complaint = runner.put_back(seat, &mounted.session);
+            Ok(answers)
+        });
+        match unmounted {
+            Ok(mut answers) => answers.pop().unwrap_or(Err(Errno::EIO)).map(drop),
+            Err(trouble) => {
+                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
+                Err(Errno::EIO)
+            }
+        }
+    }
+
+    fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        let runner = &self.prepared().runner;
+        let session = Arc::clone(&mounted.session);
+        let after = |failed, asked| session.after(&task.op, failed, asked);
+        let done = runner
+            .seat_in(&session, disk)
+            .and_then(|seat| runner.run_and_look(seat, disk, &Step::Run(task.op.clone()), after));
+        Some(match done {
+            Ok((answer, now)) => {
+                *mounted = now;
+                answer.and_then(|got| if let Got::Value(value) = got { Ok(value) } else { Err(Errno::EIO) })
+            }
+            Err(trouble) => {
+                *mounted = Mounted::lost(session, trouble);
+                Err(Errno::EIO)
+            }
+        })
+    }
+
+    fn observe(&self, mounted: &Mounted, _: &Disk) -> Result<Tree, Errno> {
+        mounted.tree.clone()
+    }
+
+    fn complaint(&self, mounted: &Mounted) -> Option<Finding> {
+        mounted.complaint.as_deref().cloned()
+    }
+
+    /// All that led here since the mount. Two ways to the same tree and disk are two states: what a kernel keeps in
+    /// memory may differ.
+    fn encode(&self, mounted: &Mounted, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&mounted.session.id.0.to_le_bytes());
+    }
+
+    fn promise(&self) -> Promise {
+        Promise {
+            contract: self.subject.contract(),
+            synchronous: self.subject.options().split(',').any(|option| option == "sync"),
+            zeros: Zeros::Allowed,
+            write_through: false,
+        }
+    }
+
+    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
+        let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
+    }
+
+    fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        if !self.subject.recovers_by_fsck() {
+            return Ok(Vec::new());
+        }
+        let wrong = self.subject.repair(disk).map_err(|_| Errno::EIO)?;
+        Ok(wrong.map(|detail| Finding { property: FSCK_NOT_CLEAN, detail }).into_iter().collect())
+    }
+
+    fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
+        self.subject.is_checked().then(|| self.check_recovered(disk))
+    }
+
+    fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {
+        self.complaint(mounted).into_iter().collect()
+    }
+
+    /// A loop device makes a flush of every FUA write.
+    fn uses_fua(&self) -> bool {
+        false
+    }
+
+    /// Times and random numbers are the running kernel's own.
+    fn repeats(&self) -> Repeats {
+        Repeats::InShape
+    }
+}

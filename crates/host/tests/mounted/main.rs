@@ -1,0 +1,54 @@
+//! File systems of the running kernel, on disks of ours.
+//!
+//! These tests need root, `/dev/fuse` and loop devices; without them each says that it was skipped, or, in CI, fails.
+
+mod searching;
+mod stepping;
+
+use std::io::Write as _;
+
+use check::{Target as _, Task};
+use disk::OpIndex;
+use guest::{FileSystem, FileSystemKind};
+use host::{HostTarget, Subject};
+use vfs::Op;
+
+fn ext4() -> FileSystem {
+    FileSystem {
+        kind: FileSystemKind::Ext4,
+        options: "nodelalloc,commit=2000,noinit_itable".to_owned(),
+        kib: FileSystemKind::Ext4.kib_min(),
+        flushes_are_lies: false,
+        fsck: true,
+    }
+}
+
+fn ext2() -> FileSystem {
+    FileSystem {
+        kind: FileSystemKind::Ext2,
+        options: String::new(),
+        kib: FileSystemKind::Ext2.kib_min(),
+        fsck: false,
+        ..ext4()
+    }
+}
+
+/// A target on this machine; `None`, and a word about it, if it cannot be had.
+fn target(subject: Subject) -> Option<HostTarget> {
+    let target = HostTarget::new(subject);
+    let ready = target.ready().inspect_err(|error| {
+        assert!(std::env::var_os("CI").is_none(), "could not {error}");
+        // Written to standard error itself, because what a passing test prints is not shown.
+        let _ = writeln!(std::io::stderr(), "skipped: could not {error}");
+    });
+    ready.is_ok().then_some(target)
+}
+
+fn kernel(file_system: FileSystem) -> Option<HostTarget> {
+    target(Subject::Kernel(file_system))
+}
+
+fn task(op: &str, index: u32) -> Task {
+    let op: Op = op.parse().expect("a test's op");
+    Task { op, index: OpIndex(index), choice: 0, pc: 0, registers: [0; 12] }
+}

@@ -1,0 +1,50 @@
+//! Whole searches: what is right passes, what is wrong is found.
+
+use std::collections::BTreeSet;
+
+use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use disk::CrashMode;
+use explore::Budget;
+use guest::FileSystem;
+
+use crate::{ext2, ext4, kernel};
+
+fn search(file_system: FileSystem, script: &[&str]) -> Option<CheckReport> {
+    let target = kernel(file_system)?;
+    let options = CheckOptions {
+        crash: CrashMode::Prefix,
+        contract: Checkable::promise(&target).contract,
+        ..CheckOptions::default()
+    };
+    let mut run = RunOptions::exhaustive("host");
+    run.workload.script = Some(script.iter().map(|op| op.parse().unwrap()).collect());
+    run.budget = Budget { depth: Some(script.len().try_into().unwrap()), ..Budget::default() };
+    Some(target.check(options, &run, &mut |_, _| {}).unwrap())
+}
+
+fn violated(report: &CheckReport) -> BTreeSet<&str> {
+    report.violations.iter().map(|violation| violation.property.as_str()).collect()
+}
+
+const WORK: [&str; 3] = ["create(\"/f\")", "write(\"/f\", at=end, len=2000, fill=7)", "fsync(\"/f\")"];
+
+#[test]
+fn ext4_keeps_its_promise() {
+    let Some(report) = search(ext4(), &WORK) else { return };
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    assert!(report.work.crash_states > 5, "{:?}", report.work);
+}
+
+#[test]
+fn ext2_keeps_its_promise() {
+    let Some(report) = search(ext2(), &["create(\"/f\")", "sync()"]) else { return };
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    assert!(report.work.crash_states > 0, "{:?}", report.work);
+}
+
+/// On a disk that does not flush, no journal helps.
+#[test]
+fn a_disk_that_lies_is_found_out() {
+    let Some(report) = search(FileSystem { flushes_are_lies: true, ..ext4() }, &WORK) else { return };
+    assert!(violated(&report).contains("pinned-name"), "{:?}", violated(&report));
+}

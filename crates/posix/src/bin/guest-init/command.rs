@@ -1,0 +1,107 @@
+//! A file system that a command mounts, most often one that runs in user space.
+
+#![expect(unsafe_code, reason = "there is no safe wrapper that kills all processes")]
+
+use std::{
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use posix::{Mounter, message::Mount};
+use rustix::{
+    fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx},
+    io::Errno,
+    mount::{UnmountFlags, unmount},
+    process::{WaitOptions, wait},
+};
+
+use super::{volume::Volume, worker::Settles};
+
+/// A command that has not mounted anything by then will not.
+const MOUNT_TIME_MAX: Duration = Duration::from_secs(30);
+/// What it started is given so long to end after it was unmounted.
+const END_TIME_MAX: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A command with its disk and its mount point filled in.
+pub struct Program {
+    command: String,
+    volume: Volume,
+    mount_point: String,
+    running: Option<Child>,
+}
+
+impl Program {
+    pub fn new(command: &str, volume: Volume, mount_point: &str) -> Self {
+        let command = command.replace("{dev}", volume.path()).replace("{mnt}", mount_point);
+        Self { command, volume, mount_point: mount_point.to_owned(), running: None }
+    }
+
+    /// Whether something is mounted. Whoever serves it is not asked: it may not answer.
+    fn is_mounted(&self) -> bool {
+        let flags = AtFlags::NO_AUTOMOUNT | AtFlags::from_bits_retain(DONT_SYNC);
+        let seen = statx(CWD, self.mount_point.as_str(), flags, StatxFlags::empty());
+        let is_root = |seen: rustix::fs::Statx| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+        // A server that is gone cannot be asked, but is mounted.
+        seen.map_or(true, is_root)
+    }
+
+    /// Waits until all that the command started has ended, of itself or, after a while, because it is killed.
+    fn wait_for_the_end(&mut self) {
+        let begun = Instant::now();
+        // This is the first process of its namespace: what loses its parent becomes a child of this one.
+        while !matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD)) {
+            if begun.elapsed() > END_TIME_MAX {
+                kill_all();
+            }
+            std::thread::sleep(PAUSE);
+        }
+        self.running = None;
+    }
+}
+
+/// Ends all other processes. This is the first one of its namespace, so that these are the ones that it started.
+fn kill_all() {
+    // SAFETY: no memory is passed.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Of a file, what is known without asking whoever has it.
+const DONT_SYNC: u32 = 0x4000;
+
+impl Mounter for Program {
+    fn mount(&mut self, _: &Mount) -> rustix::io::Result<()> {
+        self.volume.forget_content()?;
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &self.command]).stdin(Stdio::null()).stdout(Stdio::null());
+        let child = shell.spawn().map_err(|_| Errno::NOENT)?;
+        self.running = Some(child);
+        let begun = Instant::now();
+        while !self.is_mounted() {
+            let ended = self.running.as_mut().and_then(|child| child.try_wait().ok().flatten());
+            let failed = ended.is_some_and(|status| !status.success());
+            if failed || begun.elapsed() > MOUNT_TIME_MAX {
+                return Err(Errno::IO);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn unmount(&mut self) -> rustix::io::Result<()> {
+        unmount(self.mount_point.as_str(), UnmountFlags::empty())?;
+        self.wait_for_the_end();
+        // A device that nobody has open any more writes back what it was given. We have it open: it must be told.
+        self.volume.forget_content()
+    }
+
+    fn sleep(&mut self, seconds: u32) {
+        std::thread::sleep(Duration::from_secs(seconds.into()));
+    }
+}
+
+impl Settles for Program {
+    fn settle(&mut self) {
+        self.volume.settle();
+    }
+}

@@ -1,0 +1,134 @@
+//! Where steps are done: a file system that is mounted, and the files that ops have opened there.
+//!
+//! Its root directory is that of the calling thread for as long as it is mounted, so that no path leads out of it. How
+//! it comes to be mounted is the [`Mounter`]'s to know.
+
+use std::os::fd::OwnedFd;
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, openat},
+    io,
+    mount::MountFlags,
+    process::{chdir, chroot, fchdir},
+};
+use vfs::Errno;
+
+use crate::{
+    Files, Hidden, LOST_AND_FOUND, errno,
+    message::{Answer, Got, Mount, Step},
+    observe,
+};
+
+/// Mounts the file system under check at the mount point of a stage, and unmounts it.
+pub trait Mounter {
+    /// Mounts it.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn mount(&mut self, how: &Mount) -> io::Result<()>;
+
+    /// Unmounts it. Nothing of it is in use any more.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn unmount(&mut self) -> io::Result<()>;
+
+    /// Lets time pass.
+    fn sleep(&mut self, seconds: u32);
+}
+
+/// A mount point with what is there.
+#[derive(Debug)]
+pub struct Stage<M> {
+    mounter: M,
+    mount_point: String,
+    old_root: OwnedFd,
+    files: Files,
+    /// What is hidden of what is mounted.
+    mounted: Option<&'static [Hidden]>,
+}
+
+impl<M: Mounter> Stage<M> {
+    /// Nothing is mounted yet.
+    ///
+    /// # Errors
+    /// The root directory cannot be opened.
+    pub fn new(mounter: M, mount_point: &str) -> io::Result<Self> {
+        let old_root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { mounter, mount_point: mount_point.to_owned(), old_root, files: Files::new(), mounted: None })
+    }
+
+    /// What mounts here.
+    pub fn mounter(&mut self) -> &mut M {
+        &mut self.mounter
+    }
+
+    /// Does one step.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    pub fn step(&mut self, step: &Step) -> Answer {
+        match step {
+            Step::Mount(how) => self.mount(how).map(|()| Got::Done),
+            Step::Sleep { seconds } => {
+                self.mounter.sleep(*seconds);
+                Ok(Got::Done)
+            }
+            // Without a file system, the root would be the caller's own.
+            _ if self.mounted.is_none() => Err(Errno::ENODEV),
+            Step::Run(op) => self.files.apply(op).map(Got::Value),
+            Step::Observe => observe(self.mounted.unwrap_or_default()).map(Got::Tree),
+            Step::Unmount => self.unmount().map(|()| Got::Done),
+        }
+    }
+
+    fn mount(&mut self, how: &Mount) -> Result<(), Errno> {
+        if self.mounted.is_some() {
+            return Err(Errno::EBUSY);
+        }
+        self.mounter.mount(how).map_err(errno)?;
+        let entered = chroot(self.mount_point.as_str()).and_then(|()| chdir("/"));
+        self.mounted = Some(if how.lost_and_found { &[LOST_AND_FOUND] } else { &[] });
+        if let Err(error) = entered {
+            let _ = self.unmount();
+            return Err(errno(error));
+        }
+        Ok(())
+    }
+
+    fn unmount(&mut self) -> Result<(), Errno> {
+        self.files.close_all();
+        let left = fchdir(&self.old_root).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
+        left.and_then(|()| self.mounter.unmount()).map_err(errno)?;
+        self.mounted = None;
+        Ok(())
+    }
+}
+
+/// What of the options is a flag of the system call, and what is left for the file system. Reading must not write, so
+/// access times are never kept.
+pub fn split_options(options: &str) -> (MountFlags, String) {
+    const FLAGS: [(&str, MountFlags); 4] = [
+        ("ro", MountFlags::RDONLY),
+        ("sync", MountFlags::SYNCHRONOUS),
+        ("dirsync", MountFlags::DIRSYNC),
+        ("lazytime", MountFlags::LAZYTIME),
+    ];
+    let flag = |word: &str| FLAGS.iter().find(|(name, _)| *name == word).map(|(_, flag)| *flag);
+    let words = || options.split(',').filter(|word| !word.is_empty());
+    let flags = words().filter_map(flag).fold(MountFlags::NOATIME, |flags, flag| flags | flag);
+    let data: Vec<&str> = words().filter(|word| flag(word).is_none()).collect();
+    (flags, data.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_split_between_the_call_and_the_file_system() {
+        let (flags, data) = split_options("sync,data=journal,,nobarrier");
+        assert_eq!((flags, data.as_str()), (MountFlags::NOATIME | MountFlags::SYNCHRONOUS, "data=journal,nobarrier"));
+        assert_eq!(split_options(""), (MountFlags::NOATIME, String::new()));
+    }
+}
