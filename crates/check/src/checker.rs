@@ -14,7 +14,7 @@ use std::{
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
 use explore::{Property, Step, System};
 use smallvec::SmallVec;
-use vfs::{Op, Outcome};
+use vfs::{Op, Outcome, Place};
 
 use crate::{
     compare::differences,
@@ -26,8 +26,9 @@ use crate::{
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
     score::{Score, Scorer},
     state::{Foreseen, State},
+    tally::Tally,
     target::{Finding, Target},
-    workload::Workload,
+    workload::{Lack, Lacking, Workload},
 };
 
 /// A target that says that it makes no FUA writes made one.
@@ -104,6 +105,7 @@ pub struct Checker<'a, T: Target> {
     pub(crate) interruptions: Interruptions,
     pub(crate) counts: Counts,
     pub(crate) haste: Haste,
+    pub(crate) tally: Tally,
     workload: Workload,
     scorer: Scorer,
 }
@@ -117,6 +119,7 @@ impl<'a, T: Target> Checker<'a, T> {
     /// The same with the ops that the user asks for.
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
+        self.tally = Tally::of(workload.script.clone());
         self.workload = workload;
         self
     }
@@ -146,8 +149,8 @@ impl<'a, T: Target> Checker<'a, T> {
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
-        let (haste, scorer) = (Haste::default(), Scorer::new(Score::None));
-        Self { target, options, recoverer, interruptions, counts, haste, workload, scorer }
+        let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
+        Self { target, options, recoverer, interruptions, counts, haste, tally, workload, scorer }
     }
 
     /// How much has been done.
@@ -175,7 +178,9 @@ impl<'a, T: Target> Checker<'a, T> {
         let tree = self.target.observe(&mounted, &disk);
         let tree = tree.map_err(|errno| failed(format!("a fresh file system cannot be read: {errno}")))?;
         let disk = Disk::with_cache(disk.image().clone(), self.target.cache());
-        Ok(State::fresh(self.target, mounted, disk, &tree, 0))
+        let mut state = State::fresh(self.target, mounted, disk, &tree, 0);
+        state.place = self.workload.script.as_ref().map(|set| set.root()).unwrap_or_default();
+        Ok(state)
     }
 
     /// What goes wrong if the power is cut before the first op.
@@ -244,6 +249,7 @@ impl<'a, T: Target> Checker<'a, T> {
             next.disk.arm(faults.clone());
             next.faults += u8::try_from(faults.len()).expect("as many as the options allow");
         }
+        next.place = self.place_after(state, action);
         let task = match action {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
@@ -271,6 +277,7 @@ impl<'a, T: Target> Checker<'a, T> {
         if !matches!(advance, Advance::Broken(_)) {
             next.recovery_wrote = made.recovery_wrote.get().unwrap_or(next.recovery_wrote);
             next.settle(self.target, &self.options);
+            self.tally.reached(next.place);
             visit(Transition::State { state: next, mishap: &|| made.mishap(None) });
         }
         asked
@@ -308,6 +315,10 @@ impl<'a, T: Target> Checker<'a, T> {
         let Some(outcome) = outcome else { return Advance::UnderWay };
         self.counts.op();
         *asked = next.disk.disarm();
+        if let Some(lacking) = self.lacking(next, made.task, &outcome) {
+            self.tally.left_out(next.place, lacking);
+            return Advance::Broken(outcome);
+        }
         let done = next.tasks.remove(made.task);
         let wrong = next.finish(self.target, &done, &outcome, &faults, made.foreseen.take());
         next.aftermath.end(&done, failed);
@@ -330,8 +341,25 @@ impl<'a, T: Target> Checker<'a, T> {
             bytes.push(state.faults);
         }
         if self.workload.script.is_some() {
-            bytes.extend_from_slice(&state.ops.to_le_bytes());
+            state.place.encode(bytes);
         }
+    }
+
+    /// Where in the set of workloads an action leads.
+    fn place_after(&self, state: &State<T>, action: &Action) -> Place {
+        let (Some(set), Action::Run { op, .. } | Action::Begin { op, .. }) = (&self.workload.script, action) else {
+            return state.place;
+        };
+        set.child(state.place, op).unwrap_or(state.place)
+    }
+
+    /// What an op of a workload says that the target does not have.
+    fn lacking(&self, next: &State<T>, task: usize, outcome: &Outcome) -> Option<Lacking> {
+        let errno = self.workload.script.as_ref().and(outcome.as_ref().err())?;
+        let op = &next.tasks[task].op;
+        let what = Lack::told_by(self.target, op, *errno)?;
+        let differs = next.reference.clone().apply(op) != *outcome;
+        differs.then(|| Lacking { op: op.clone(), what })
     }
 
     /// The ops that may begin, each in every way.
@@ -339,7 +367,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let mut ops = Vec::new();
         state.with_view(&self.workload, self.options.remembered(self.target), |view| {
             match &self.workload.script {
-                Some(script) => ops.extend(script.get(state.ops as usize).cloned()),
+                Some(set) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
                 None => self.target.workload(view, &mut ops),
             }
             for op in ops.into_iter().filter(|op| state.may_begin(op)) {
@@ -424,6 +452,7 @@ impl<T: Target> System for Checker<'_, T> {
         self.make(state, action, &mut |transition| match transition {
             Transition::State { state, .. } => step.leads_to(state),
             Transition::Violation { property, detail, mishap } => {
+                self.tally.violated(property.name, self.place_after(state, action));
                 step.violated(property, || Evidence { detail: detail(), mishap: mishap() });
             }
             Transition::Requests { .. } => {}

@@ -16,6 +16,7 @@ use crate::{
     options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
     score::Score,
+    tally::{Affected, WorkloadsReport},
     target::{Finding, Promise, Repeats, Target},
     trace::{Move, OpMove, Trace, VERSION},
     workload::{self, Lacking, Workload},
@@ -95,6 +96,8 @@ pub struct CheckReport {
     pub work: Work,
     /// The violated properties, worst first.
     pub violations: Vec<Violated>,
+    /// What became of the workloads, if there was a set of them.
+    pub workloads: Option<WorkloadsReport>,
     /// Where the memory went.
     pub memory: MemoryUse,
     /// How long the search took.
@@ -110,8 +113,17 @@ pub struct Violated {
     pub severity: Severity,
     /// How often it was met.
     pub count: u64,
+    /// In which workloads, if there was a set of them.
+    pub workloads: Option<Affected>,
     /// How to see it again.
     pub trace: Trace,
+}
+
+impl Violated {
+    /// A property that no workload is needed for, or that ends the search.
+    fn once(property: Property, trace: Trace) -> Self {
+        Self { property: property.name.to_owned(), severity: property.severity, count: 1, workloads: None, trace }
+    }
 }
 
 /// What a target can be asked from the command line.
@@ -193,7 +205,7 @@ impl<T: Target> Checkable for T {
             Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
             report => report?,
         };
-        let work = checker.work();
+        let (work, workloads) = (checker.work(), checker.tally.report());
         let mut violations: Vec<Violated> = report
             .violations
             .iter()
@@ -201,14 +213,14 @@ impl<T: Target> Checkable for T {
                 let trace = Recorder::record(&checker, run, &violation.trace, &violation.evidence.mishap);
                 let (property, severity) = (violation.property.name.to_owned(), violation.property.severity);
                 let trace = Trace { property, severity, detail: violation.evidence.detail.clone(), ..trace };
-                Violated { property: trace.property.clone(), severity, count: violation.count, trace }
+                let workloads = checker.tally.affected(&trace.property);
+                Violated { property: trace.property.clone(), severity, count: violation.count, workloads, trace }
             })
             .collect();
         if let Some(panic) = &report.panic {
             let trace = Recorder::record(&checker, run, &panic.trace, &Mishap::default());
             let trace = Trace { property: PANIC.name.to_owned(), detail: panic.message.clone(), ..trace };
-            violations
-                .insert(0, Violated { property: PANIC.name.to_owned(), severity: PANIC.severity, count: 1, trace });
+            violations.insert(0, Violated::once(PANIC, trace));
         }
         Ok(CheckReport {
             states: report.states,
@@ -218,6 +230,7 @@ impl<T: Target> Checkable for T {
             limits: report.limits,
             work,
             violations,
+            workloads,
             memory: report.memory,
             elapsed: report.elapsed,
         })
@@ -238,7 +251,7 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
     let violation = |Finding { property, detail }: Finding| {
         let trace = Recorder::record(checker, run, &[], &Mishap::default());
         let trace = Trace { property: property.name.to_owned(), severity: property.severity, detail, ..trace };
-        Violated { property: property.name.to_owned(), severity: property.severity, count: 1, trace }
+        Violated::once(property, trace)
     };
     CheckReport {
         states: 0,
@@ -248,6 +261,7 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
         limits: Vec::new(),
         work: checker.work(),
         violations: checker.start().err().map(violation).into_iter().collect(),
+        workloads: checker.tally.report(),
         memory: MemoryUse::default(),
         elapsed: Duration::ZERO,
     }
@@ -297,6 +311,7 @@ impl Recorder {
             property: String::new(),
             severity: Severity::Critical,
             detail: String::new(),
+            workload: None,
             ops,
             schedule,
         };
@@ -319,7 +334,9 @@ impl Recorder {
             assert!(went_on || checker.target.repeats() == Repeats::InShape, "the search went there");
             recorder.under_way = player.under_way().to_vec();
         }
-        empty(recorder.ops, recorder.schedule)
+        let workload = run.workload.script.as_ref().map(|set| set.name(set.walk(&recorder.ops).workloads().start));
+        let workload = workload.filter(|name| !name.is_empty());
+        Trace { workload, ..empty(recorder.ops, recorder.schedule) }
     }
 
     fn push(&mut self, action: &Action) {

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, sync::Arc};
 use disk::{CrashMode, Disk, Image, OpIndex};
 use smallvec::SmallVec;
 use vfs::{
-    Errno, Op, OpKind, Outcome, Reference, Tree,
+    Errno, Op, OpKind, Outcome, Place, Reference, Tree,
     contract::{Event, History},
     shape::{Shape, ShapeOptions},
 };
@@ -32,6 +32,8 @@ pub struct State<T: Target> {
     pub(crate) returned: SmallVec<[OpIndex; 4]>,
     /// Ops begun so far.
     pub(crate) ops: u32,
+    /// Where in the set of workloads it is, if there is one.
+    pub(crate) place: Place,
     /// Requests that failed so far.
     pub(crate) faults: u8,
     pub(crate) aftermath: Aftermath,
@@ -95,6 +97,7 @@ impl<T: Target> Clone for State<T> {
             history: self.history.clone(),
             returned: self.returned.clone(),
             ops: self.ops,
+            place: self.place,
             faults: self.faults,
             aftermath: self.aftermath.clone(),
             recent: self.recent,
@@ -118,6 +121,7 @@ impl<T: Target> State<T> {
             history,
             returned,
             ops,
+            place: Place::default(),
             faults: 0,
             aftermath,
             recent,
@@ -141,6 +145,7 @@ impl<T: Target> State<T> {
             history: history.after_ops(before.ops),
             returned: SmallVec::new(),
             ops: before.ops,
+            place: before.place,
             faults: before.faults,
             aftermath: Aftermath::default(),
             recent,

@@ -26,6 +26,9 @@ pub struct Trace {
     pub severity: Severity,
     /// What was found, for people.
     pub detail: String,
+    /// The workload of a set in which it was found, the first of those that begin with these ops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// The ops, in the order in which they began.
     pub ops: Vec<Op>,
     /// What happened, move by move. The last move violates the property; without moves, the fresh file system does.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use disk::Faults;
 use vfs::{
-    Errno, Op, Path,
+    Errno, Op, Path, WorkloadSet,
     generate::{ObjectBounds, OpSet},
 };
 
@@ -23,15 +23,25 @@ pub struct Workload {
     pub files_max: Option<usize>,
     /// At most so many directories besides the root.
     pub dirs_max: Option<usize>,
-    /// Exactly these ops, one after the other, instead of every op that is possible. After a power cut the rest
-    /// follows.
-    pub script: Option<Arc<[Op]>>,
+    /// Exactly these ops, one after the other, instead of every op that is possible: one workload, or a set of them,
+    /// of which what several begin with is done once. After a power cut the rest follows.
+    pub script: Option<Arc<WorkloadSet>>,
 }
 
 impl Workload {
     /// Whether the user asks for anything.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// One workload without a name.
+    ///
+    /// # Panics
+    /// It has more different ops than a set can hold, which is said before by whoever reads it.
+    #[must_use]
+    pub fn scripted(ops: &[Op]) -> Self {
+        let set = WorkloadSet::of_one("", ops).unwrap_or_else(|error| panic!("could not {error}"));
+        Self { script: Some(Arc::new(set)), ..Self::default() }
     }
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.
@@ -71,7 +81,7 @@ pub enum Lack {
 
 impl Lack {
     /// What an outcome with which the reference does not agree says about the target.
-    fn told_by<T: Target>(target: &T, op: &Op, errno: Errno) -> Option<Self> {
+    pub(crate) fn told_by<T: Target>(target: &T, op: &Op, errno: Errno) -> Option<Self> {
         match errno {
             Errno::EOPNOTSUPP if target.ops().contains(op.kind()) => Some(Self::Form),
             Errno::EOPNOTSUPP => Some(Self::Kind),

@@ -53,6 +53,8 @@ pub enum Command {
   shakedown check 'model:index?writes=cached,threads=2' --crash flushed --json
   shakedown check model:link --crash subsets --budget 60s,4GiB --out run
   shakedown check --resume run --budget 10m
+  shakedown check guest:ext4 --ops ace-seq1 --crash subsets
+  shakedown check guest:ext4 --ops corpus:generic-321 --crash subsets
 
 Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment.
 Ctrl-C ends the search with a summary; with --out it can be resumed. A second Ctrl-C kills.")]
@@ -83,7 +85,7 @@ pub struct Check {
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 20] = [
+const FIXED_BY_THE_RUN: [&str; 21] = [
     "target",
     "depth",
     "ops",
@@ -95,6 +97,7 @@ const FIXED_BY_THE_RUN: [&str; 20] = [
     "contract",
     "crash_states",
     "no_continue",
+    "continue",
     "recovery_crashes",
     "faults",
     "search",
@@ -113,9 +116,11 @@ pub struct Plan {
     /// Do not look beyond so many actions from the start
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub depth: Option<u32>,
-    /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'), or a file with one op a line, which
-    /// are then done one after the other
-    #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
+    /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'); or workloads, which are then done as
+    /// they are: a file with one op a line, several in a file after lines '--- name', a file of J-lang, a folder
+    /// of such files, the published bugs (corpus, corpus:generic-321), or ACE (ace-seq1, ace-seq2, ace-seq3-metadata,
+    /// ace-seq3-data, ace-seq3-nested; ace-seq1-fdatasync, ace-seq2-fdatasync)
+    #[arg(long, value_name = "SET|FILE|DIR", allow_hyphen_values = true)]
     pub ops: Option<String>,
     /// At most so many names of files
     #[arg(long, value_name = "N")]
@@ -132,9 +137,12 @@ pub struct Plan {
     /// How many crash states at one position are judged before they are sampled [default: 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub crash_states: Option<u32>,
-    /// Do not go on from what recovery made of a crash state
+    /// Do not go on from what recovery made of a crash state; the default with several workloads
     #[arg(long)]
     pub no_continue: bool,
+    /// Go on from what recovery made of a crash state; the default but for several workloads
+    #[arg(long, conflicts_with = "no_continue")]
+    pub r#continue: bool,
     /// Cut the power during recovery too; whatever that leaves must recover to the same tree
     #[arg(long)]
     pub recovery_crashes: bool,
@@ -142,7 +150,7 @@ pub struct Plan {
     /// whole
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=8))]
     pub faults: Option<u8>,
-    /// In which order states are expanded [default: bfs]
+    /// In which order states are expanded [default: bfs; with several workloads dfs]
     #[arg(long, value_name = "ORDER")]
     pub search: Option<SearchOrder>,
     /// How visited states are remembered [default: exact]

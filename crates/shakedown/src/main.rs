@@ -18,6 +18,7 @@ mod settings;
 mod story;
 mod summary;
 mod usage;
+mod workloads;
 mod zoo;
 
 use std::{io::Write as _, process::ExitCode};

@@ -49,6 +49,7 @@ where
             property: known.property.to_owned(),
             severity: known.severity,
             detail: known.detail,
+            workload: None,
             ops: Vec::new(),
             schedule,
         }
@@ -147,7 +148,13 @@ where
         let report = check::search(&self.system, run, &run.target, |now| progress(now, &nothing)).run()?;
         let violated = |property: &str, severity, count, detail, moves: &[_]| {
             let known = Known { target: &run.target, options, property, severity, detail };
-            Violated { property: property.to_owned(), severity, count, trace: self.trace(known, moves) }
+            Violated {
+                property: property.to_owned(),
+                severity,
+                count,
+                workloads: None,
+                trace: self.trace(known, moves),
+            }
         };
         let panic = report.panic.iter().map(|panic| {
             let message = panic.message.clone();
@@ -165,6 +172,7 @@ where
             complete: report.complete,
             limits: report.limits,
             work: nothing,
+            workloads: None,
             memory: report.memory,
             elapsed: report.elapsed,
         })

@@ -6,7 +6,7 @@ use crate::{
     folder::Folder,
     quantity::{about, bytes, count, plural, seconds},
     screen::Paint,
-    summary::{Summary, ViolationSummary},
+    summary::{AffectedSummary, Summary, ViolationSummary, Workloads},
 };
 
 /// With fewer states than this, their share of the tables' first allocation says nothing.
@@ -42,9 +42,15 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
             about(summary.states_per_second)
         ),
     )];
+    // Images and workloads are counted anew after each resume.
+    let at_most = if summary.resumed > 0 { "at most " } else { "" };
+    if let Some(Workloads { generated, distinct, finished, left_out }) = summary.workloads {
+        let left_out = if left_out > 0 { format!(", {} left out", count(left_out)) } else { String::new() };
+        let [generated, distinct, finished] = [generated, distinct, finished].map(count);
+        let counts = format!("{generated}, {distinct} distinct, {at_most}{finished} finished{left_out}");
+        rows.insert(0, ("workloads", counts));
+    }
     if summary.settings.contract.is_some() {
-        // Images are counted anew after each resume.
-        let at_most = if summary.resumed > 0 { "at most " } else { "" };
         rows.push(("ops", format!("{}, {} a second", count(work.ops), about(summary.ops_per_second))));
         let distinct = format!("{at_most}{}", plural(work.crash_states_distinct, "distinct image"));
         rows.push(("crash states", format!("{} judged, {distinct}", count(work.crash_states))));
@@ -63,12 +69,20 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
 }
 
 fn heading(violation: &ViolationSummary, paint: Paint) -> String {
-    let ViolationSummary { property, severity, count, .. } = violation;
-    let times = plural(*count, "time");
+    let ViolationSummary { property, severity, count, workloads, .. } = violation;
+    let times = format!("{}{}", plural(*count, "time"), workloads.as_ref().map_or_else(String::new, in_workloads));
     match severity {
         Severity::Critical => format!("{} {times}", paint.bad(&format!("✗ {property} (critical),"))),
         Severity::NotCritical => format!("{} {times}", paint.notable(&format!("! {property} (not critical),"))),
     }
+}
+
+/// In which workloads, with as many names as fit on a line or two.
+fn in_workloads(AffectedSummary { count, names }: &AffectedSummary) -> String {
+    const NAMES_MAX: usize = 8;
+    let more = if *count > NAMES_MAX as u64 { ", ..." } else { "" };
+    let named = names.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    format!(", in {}: {named}{more}", plural(*count, "workload"))
 }
 
 /// What was found, how far the search got, and what that means.

@@ -1,19 +1,20 @@
 //! Everything that decides the result of a check, complete and checked: what a run is begun with, and resumed with.
 
-use std::{io::ErrorKind, sync::Arc};
+use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use check::{CheckOptions, Equality, Lack, Lacking, RunOptions, Score, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, VisitedKind};
 use serde::{Deserialize, Serialize};
-use vfs::{Op, contract::Contract, generate::OpSet, text::parse_workload};
+use vfs::{Op, WorkloadSet, contract::Contract, generate::OpSet};
 
 use crate::{
     arguments::{EqualityKind, Plan, SearchOrder, VisitedSet},
     memory,
     quantity::bytes,
     registry::{Kind, Named},
+    workloads::Ops,
 };
 
 const CRASH_STATES_MAX: u32 = 4096;
@@ -30,6 +31,11 @@ pub struct Settings {
     pub op_set: Option<String>,
     /// Ops that are done one after the other.
     pub script: Option<Vec<Op>>,
+    /// What a set of workloads was asked for by: its name, or where it lies.
+    pub workload_set: Option<String>,
+    /// The set itself, which a run that is resumed reads again.
+    #[serde(skip)]
+    pub set: Option<Arc<WorkloadSet>>,
     pub files_max: Option<usize>,
     pub dirs_max: Option<usize>,
     pub equality: Equality,
@@ -62,11 +68,16 @@ impl Settings {
         if let (Some(flag), false) = (bitstate_flag(plan), is_bitstate) {
             bail!("use {flag} without --visited bitstate");
         }
-        let (ops, script) = match plan.ops.as_deref().map(workload).transpose()? {
+        let (ops, set) = match plan.ops.as_deref().map(Ops::read).transpose()? {
             None => (None, None),
-            Some(Ops::Set(set)) => (Some(set.to_string()), None),
-            Some(Ops::Script(ops)) => (None, Some(ops)),
+            Some(Ops::Kinds(kinds)) => (Some(kinds.to_string()), None),
+            Some(Ops::Workloads(set)) => (None, Some(Arc::new(set))),
         };
+        // One workload without a name is a script, kept with the run as it is.
+        let one: Option<Vec<Op>> = set.as_ref().filter(|set| set.len() == 1).map(|set| set.ops(0).cloned().collect());
+        let script = one.clone().filter(|_| set.as_ref().is_some_and(|set| set.name(0).is_empty()));
+        let set = set.filter(|_| script.is_none());
+        let is_set = set.as_ref().is_some_and(|set| set.len() > 1);
         ensure!(
             ops.is_none() || named.entry.kind == Kind::Files,
             "use a set of ops with {}: it chooses its ops itself; a file of ops works",
@@ -77,7 +88,7 @@ impl Settings {
         {
             bail!("use the ops {lacking:?} with {}: it has {}", named.entry.name, named.target.ops());
         }
-        if let Some(lacking) = script.as_deref().and_then(|script| named.target.lacks(script)) {
+        if let Some(lacking) = one.as_deref().and_then(|script| named.target.lacks(script)) {
             bail!("do {} on {}: {}", lacking.op, named.entry.name, say_lack(&lacking, named.target.ops()));
         }
         let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
@@ -90,16 +101,18 @@ impl Settings {
             target: named.name.clone(),
             op_set: ops,
             script,
+            workload_set: plan.ops.clone().filter(|_| set.is_some()),
+            set,
             files_max: plan.files,
             dirs_max: plan.dirs,
             equality: equality(plan)?,
             crash,
             contract: named.entry.kind.has_disk().then(|| plan.contract.unwrap_or(named.target.promise().contract)),
             crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
-            continue_after_crash: !plan.no_continue,
+            continue_after_crash: plan.r#continue || !(plan.no_continue || is_set),
             recovery_crashes: plan.recovery_crashes,
             faults: plan.faults.unwrap_or(0),
-            search: plan.search.unwrap_or(SearchOrder::Bfs),
+            search: plan.search.unwrap_or(if is_set { SearchOrder::Dfs } else { SearchOrder::Bfs }),
             visited,
             bitstate_bits: is_bitstate.then(|| plan.bitstate_bits.unwrap_or(BITSTATE_BITS)),
             bitstate_hashes: is_bitstate.then(|| plan.bitstate_hashes.unwrap_or(BITSTATE_HASHES)),
@@ -127,12 +140,25 @@ impl Settings {
 
     /// Which ops.
     fn workload(&self) -> Workload {
+        let script = self.script.as_deref().and_then(|ops| Workload::scripted(ops).script);
         Workload {
             ops: self.op_set.as_ref().and_then(|ops| ops.parse().ok()),
             files_max: self.files_max,
             dirs_max: self.dirs_max,
-            script: self.script.as_deref().map(Arc::from),
+            script: self.set.clone().or(script),
         }
+    }
+
+    /// Reads the set of workloads again that the run was begun with.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn load(&mut self) -> Result<()> {
+        if let Some(given) = &self.workload_set {
+            let Ops::Workloads(set) = Ops::read(given)? else { bail!("use {given}: it names no workloads any more") };
+            self.set = Some(Arc::new(set));
+        }
+        Ok(())
     }
 
     /// How it is searched: on one thread, without a budget but for the depth, and without a folder.
@@ -203,6 +229,7 @@ impl Settings {
         let mut flags = Vec::new();
         flags.extend(self.op_set.as_ref().map(|ops| format!("--ops {ops}")));
         flags.extend(self.script.as_ref().map(|ops| format!("--ops FILE (of {} ops)", ops.len())));
+        flags.extend(self.workload_set.as_ref().map(|set| format!("--ops {set}")));
         flags.extend(self.files_max.map(|files| format!("--files {files}")));
         flags.extend(self.dirs_max.map(|dirs| format!("--dirs {dirs}")));
         match self.equality {
@@ -214,6 +241,7 @@ impl Settings {
             flags.push(format!("--crash {} --contract {contract}", self.crash));
             flags.push(format!("--crash-states {}", self.crash_states_max));
             flags.extend((!self.continue_after_crash).then(|| "--no-continue".to_owned()));
+            flags.extend((self.continue_after_crash && self.set.is_some()).then(|| "--continue".to_owned()));
             flags.extend(self.recovery_crashes.then(|| "--recovery-crashes".to_owned()));
             flags.extend((self.faults > 0).then(|| format!("--faults {}", self.faults)));
         }
@@ -250,30 +278,6 @@ fn say_lack(Lacking { op, what }: &Lacking, has: OpSet) -> String {
         Lack::Kind => format!("it has no such op; it has {has}"),
         Lack::Form => format!("it has {}, but not with these arguments", op.kind()),
         Lack::LongNames { bytes_max } => format!("its names have at most {bytes_max} bytes"),
-    }
-}
-
-/// What `--ops` names.
-enum Ops {
-    Set(OpSet),
-    Script(Vec<Op>),
-}
-
-/// A set of ops, or a file of ops if there is one of that name.
-fn workload(given: &str) -> Result<Ops> {
-    let unknown = match given.parse() {
-        Ok(OpSet::EMPTY) => bail!("use the ops {given:?}: nothing is left of them"),
-        Ok(set) => return Ok(Ops::Set(set)),
-        Err(unknown) => unknown,
-    };
-    match std::fs::read_to_string(given) {
-        Ok(text) => {
-            let ops = parse_workload(&text).with_context(|| format!("use the ops in {given}"))?;
-            ensure!(!ops.is_empty(), "use the ops in {given}: there are none");
-            Ok(Ops::Script(ops))
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(unknown.into()),
-        Err(error) => Err(error).with_context(|| format!("read the ops in {given}")),
     }
 }
 

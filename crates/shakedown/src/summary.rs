@@ -1,6 +1,6 @@
 //! What a run came to, as one JSON object: printed by `--json`, kept as `summary.json`, read again by `--resume`.
 
-use check::{CheckReport, Equality, Work};
+use check::{CheckReport, Equality, Lack, Work, WorkloadsReport};
 use explore::{Limit, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub struct Summary {
     /// Worst first.
     pub violations: Vec<ViolationSummary>,
     /// Where a workload set was run.
-    pub workloads: Option<Value>,
+    pub workloads: Option<Workloads>,
     /// Where inputs were counted.
     pub input_coverage: Option<Value>,
     pub complete: bool,
@@ -53,8 +53,46 @@ pub struct ViolationSummary {
     pub property: String,
     pub severity: Severity,
     pub count: u64,
+    /// In how many workloads, if there was a set of them, and the names of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<AffectedSummary>,
     /// The trace itself, or where it is in the run's folder.
     pub trace: Value,
+}
+
+/// What became of a set of workloads.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Workloads {
+    /// How many there were, also those that do the same as another.
+    pub generated: u64,
+    /// How many different ones.
+    pub distinct: u64,
+    /// Of how many every op was done.
+    pub finished: u64,
+    /// How many were given up because the target does not have an op of theirs.
+    pub left_out: u64,
+}
+
+/// The workloads in which a property was violated.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AffectedSummary {
+    pub count: u64,
+    /// At most [`check::NAMED_MAX`].
+    pub names: Vec<String>,
+}
+
+impl Workloads {
+    /// What was finished before a run was resumed is not known one by one, so that there may be fewer.
+    fn of(report: &WorkloadsReport, earlier: Option<&Summary>) -> Self {
+        let before = earlier.and_then(|earlier| earlier.workloads).map_or((0, 0), |was| (was.finished, was.left_out));
+        let WorkloadsReport { given, distinct, finished, left_out, .. } = report;
+        Self {
+            generated: *given,
+            distinct: *distinct,
+            finished: (finished + before.0).min(*distinct),
+            left_out: (left_out + before.1).min(*distinct),
+        }
+    }
 }
 
 /// Where the memory went, by the search's own account.
@@ -72,6 +110,7 @@ impl Summary {
         let seconds = report.elapsed.as_secs_f64() + earlier.map_or(0.0, |earlier| earlier.seconds);
         let work = earlier.map_or(report.work, |earlier| sum(earlier.work, report.work));
         let limits = Limits::of(&settings, report, work);
+        let settings_has_set = settings.workload_set.is_some();
         let kept_bytes = report.memory.visited_bytes + report.memory.link_bytes;
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -84,7 +123,11 @@ impl Summary {
             work,
             states_dropped: limits.states_dropped,
             violations: Vec::new(),
-            workloads: None,
+            workloads: report
+                .workloads
+                .as_ref()
+                .filter(|_| settings_has_set)
+                .map(|report| Workloads::of(report, earlier)),
             input_coverage: None,
             complete: limits.complete,
             limits_hit: limits.says,
@@ -138,6 +181,9 @@ impl Limits {
             )),
             Equality::Tree => Some("states whose trees are the same count as one".to_owned()),
         });
+        if let Some(workloads) = report.workloads.as_ref().filter(|workloads| workloads.left_out > 0) {
+            says.push(left_out(workloads));
+        }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
             says.push(format!(
@@ -147,6 +193,19 @@ impl Limits {
         }
         Self { complete: report.complete && work.positions_sampled == 0, states_dropped, says }
     }
+}
+
+/// Which workloads the target cannot do.
+fn left_out(workloads: &WorkloadsReport) -> String {
+    let lacks: Vec<String> = workloads
+        .lacking
+        .iter()
+        .map(|lacking| match lacking.what {
+            Lack::Kind => lacking.op.kind().to_string(),
+            Lack::Form | Lack::LongNames { .. } => lacking.op.to_string(),
+        })
+        .collect();
+    format!("{} workloads were left out: the target has no {}", workloads.left_out, lacks.join(", "))
 }
 
 /// Images that were met in both parts count in both, since the first part's are not kept.

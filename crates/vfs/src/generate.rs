@@ -3,8 +3,12 @@
 //! Both are functions that return a plain list, in an order that depends on their arguments alone. [`object_ops`]
 //! proposes what will work, from the objects that exist; [`ArgumentSets`] proposes everything over a fixed set of
 //! names, so that errors are tried too.
+//!
+//! [`ace`] makes whole workloads instead, and [`jlang`] reads those that others have written down.
 
+pub mod ace;
 mod enumerate;
+pub mod jlang;
 mod object;
 mod op_set;
 mod relocate;

@@ -5,6 +5,7 @@
 //! This crate touches no target and no disk.
 
 pub mod contract;
+pub mod corpus;
 pub mod errno;
 pub mod flags;
 pub mod form;
@@ -19,6 +20,7 @@ pub mod reference;
 pub mod shape;
 pub mod text;
 pub mod tree;
+pub mod workloads;
 
 pub use errno::Errno;
 pub use flags::OpenFlags;
@@ -28,3 +30,4 @@ pub use open::{OpenFile, OpenFiles};
 pub use path::Path;
 pub use reference::{Config, Credentials, Reference};
 pub use tree::{Aspect, Difference, Node, NodeId, NodeKind, Runs, Tree, TreeDiff, diff};
+pub use workloads::{Place, WorkloadSet};

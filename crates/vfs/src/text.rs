@@ -10,7 +10,11 @@
 //! The first arguments may stand without their keys; quoted text is escaped as in Rust. A workload is one op a line,
 //! with blank lines and `#` comments.
 
+mod several;
+
 use std::{fmt, iter::Peekable, str::Chars, str::FromStr};
+
+pub use several::{NamedWorkload, parse_workloads};
 
 use crate::{
     Op, OpKind,

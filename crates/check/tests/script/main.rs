@@ -32,6 +32,7 @@ fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
         property: "contents".to_owned(),
         severity: Severity::Critical,
         detail: "two bytes differ".to_owned(),
+        workload: None,
         ops,
         schedule,
     }

@@ -29,7 +29,7 @@ fn check(file_system: FileSystem, ops: &[&str]) -> Option<(guest::GuestTarget, C
         CheckOptions { crash: CrashMode::Subsets, contract, continue_after_crash: false, ..CheckOptions::default() };
     let script = ops.iter().map(|op| op.parse().unwrap()).collect::<Vec<_>>();
     let run = RunOptions {
-        workload: Workload { script: Some(script.into()), ..Workload::default() },
+        workload: Workload::scripted(&script),
         budget: Budget { depth: Some(u32::try_from(ops.len()).unwrap()), ..Budget::default() },
         ..RunOptions::exhaustive("under test")
     };

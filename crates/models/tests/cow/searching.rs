@@ -45,7 +45,7 @@ pub fn play(variant: Variant, script: &[Op]) -> CheckReport {
     let contract = Checkable::promise(&target).contract;
     let crash = CrashMode::Subsets;
     let options = CheckOptions { crash, contract, continue_after_crash: false, ..CheckOptions::default() };
-    let workload = Workload { script: Some(script.into()), ..Workload::default() };
+    let workload = Workload::scripted(script);
     driver::search(&target, options, &RunOptions { workload, ..RunOptions::exhaustive("model:cow") })
 }
 

@@ -50,7 +50,7 @@ pub fn search_target(mut target: NodeTarget<Journal>, options: CheckOptions, bou
 /// Does the ops of a script one after the other, with a power cut everywhere.
 pub fn play(variant: Variant, script: &str, crash: CrashMode, contract: Contract) -> CheckReport {
     let ops = parse_workload(script).expect("every line is an op");
-    let workload = Workload { script: Some(ops.into()), ..Workload::default() };
+    let workload = Workload::scripted(&ops);
     let options = CheckOptions { crash, contract, ..CheckOptions::default() };
     driver::search(&target(variant), options, &RunOptions { workload, ..RunOptions::exhaustive("model:journal") })
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, thread::available_parallelism};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{RunOptions, Violated};
+use check::{Affected, RunOptions, Violated};
 use explore::{Budget, Order, SearchError, Stop};
 use signal_hook::{consts::TERM_SIGNALS, flag};
 
@@ -18,7 +18,7 @@ use crate::{
     screen::{self, Paint},
     settings::Settings,
     story,
-    summary::{Summary, ViolationSummary, leaves_work},
+    summary::{AffectedSummary, Summary, ViolationSummary, leaves_work},
 };
 
 /// A check that is ready to be run.
@@ -87,7 +87,8 @@ fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     ensure!(!earlier.panicked(), "resume {shown}: the target panicked; correct it and start anew");
     ensure!(earlier.settings.search != SearchOrder::Random, SearchError::WalkResumed);
     ensure!(folder.checkpoint().exists(), "resume {shown}: its search.checkpoint is missing");
-    let settings = earlier.settings.clone();
+    let mut settings = earlier.settings.clone();
+    settings.load()?;
     settings.fits_into_memory()?;
     let named = Named::parse(&settings.target)?;
     named.ready()?;
@@ -173,6 +174,7 @@ impl Job {
             property: found.property.clone(),
             severity: found.severity,
             count: found.count,
+            workloads: found.workloads.as_ref().filter(|_| self.settings.workload_set.is_some()).map(affected),
             trace: match self.folder {
                 Some(_) => Folder::trace_name(number).into(),
                 None => serde_json::to_value(&found.trace).expect("plain data"),
@@ -188,6 +190,10 @@ impl Job {
         });
         report::text(summary, &told.collect::<Vec<_>>(), self.folder.as_ref(), Paint::for_stdout())
     }
+}
+
+fn affected(Affected { count, names }: &Affected) -> AffectedSummary {
+    AffectedSummary { count: *count, names: names.clone() }
 }
 
 /// The first signal asks the search to end; the second one kills.

@@ -1,8 +1,8 @@
 //! One entry of the zoo, and the settings of the check that it stands for.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use disk::CrashMode;
-use vfs::{contract::Contract, text::parse_workload};
+use vfs::{Op, contract::Contract, corpus::Entry, text::parse_workload};
 
 use crate::{arguments::Plan, registry::Named, settings::Settings};
 
@@ -48,8 +48,26 @@ pub enum Ops {
     Own,
     /// Every sequence of ops of these kinds.
     Set(&'static str),
-    /// Exactly these, one a line: the way in which the bug became known.
+    /// Exactly these, one a line.
     Script(&'static str),
+    /// Exactly those of an entry of the corpus: the way in which the bug became known.
+    Published(&'static str),
+}
+
+impl Ops {
+    /// The ops, where they are given one by one.
+    ///
+    /// # Errors
+    /// They are not ops, or the corpus has no such entry.
+    pub fn script(&self) -> Result<Option<Vec<Op>>> {
+        Ok(match self {
+            Self::Own | Self::Set(_) => None,
+            Self::Script(lines) => Some(parse_workload(lines)?),
+            Self::Published(name) => {
+                Some(Entry::named(name).with_context(|| format!("find {name} in the corpus"))?.workload())
+            }
+        })
+    }
 }
 
 impl Case {
@@ -95,16 +113,23 @@ impl Case {
         Self { name, about, wrong, right, property, crash: CrashMode::Subsets, ops: Ops::Script(script), ..Self::BASE }
     }
 
+    /// A published bug, on the model and with the flaw that stand for it.
+    pub const fn published(
+        name: &'static str,
+        about: &'static str,
+        targets: [&'static str; 2],
+        property: &'static str,
+    ) -> Self {
+        Self { ops: Ops::Published(name), ..Self::scripted(name, about, targets, property, "") }
+    }
+
     /// The case as `check` would be asked for it.
     ///
     /// # Errors
     /// The case makes no sense for the target.
     pub fn settings(&self, named: &Named) -> Result<Settings> {
-        let (set, script) = match self.ops {
-            Ops::Own => (None, None),
-            Ops::Set(set) => (Some(set.to_owned()), None),
-            Ops::Script(lines) => (None, Some(parse_workload(lines)?)),
-        };
+        let set = if let Ops::Set(set) = self.ops { Some(set.to_owned()) } else { None };
+        let script = self.ops.script()?;
         let plan = Plan {
             depth: self.depth,
             ops: set,

@@ -6,4 +6,5 @@ mod program;
 mod replay;
 mod runs;
 mod text;
+mod workloads;
 mod zoo;

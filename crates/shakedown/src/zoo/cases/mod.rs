@@ -17,10 +17,10 @@ pub fn all() -> impl Iterator<Item = &'static Case> + Clone {
 mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
-    use vfs::{Reference, contract::Clause, text::parse_workload};
+    use vfs::{Reference, contract::Clause};
 
     use super::*;
-    use crate::{registry::Named, zoo::case::Ops};
+    use crate::registry::Named;
 
     /// More would make the lines too long to read.
     const ABOUT_MAX: usize = 64;
@@ -97,9 +97,8 @@ mod tests {
     #[test]
     fn every_op_of_a_script_succeeds() {
         for case in all() {
-            let Ops::Script(lines) = case.ops else { continue };
             let mut reference = Reference::new();
-            for op in parse_workload(lines).unwrap() {
+            for op in case.ops.script().unwrap().unwrap_or_default() {
                 assert!(reference.apply(&op).is_ok(), "{}: {op}", case.name);
             }
         }
