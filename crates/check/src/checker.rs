@@ -24,6 +24,7 @@ use crate::{
     haste::Haste,
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
+    room::RoomBefore,
     score::{Score, Scorer},
     state::{Foreseen, State},
     tally::Tally,
@@ -196,7 +197,8 @@ impl<'a, T: Target> Checker<'a, T> {
             differs.then(|| Finding { property: RECOVERY_FAILS, detail: differences(found, &expected) })
         };
         let afterwards = || self.afterwards(&recovered, start.disk.image());
-        let Finding { property, detail } = critical.or_else(differs).or_else(afterwards)?;
+        let lost_room = || RoomBefore::new(start).lost_by(self.target, &self.options, &recovered);
+        let Finding { property, detail } = critical.or_else(differs).or_else(afterwards).or_else(lost_room)?;
         Some(Finding { property, detail: format!("with the power cut before the first op, {detail}") })
     }
 
@@ -254,7 +256,7 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let mut made = MoveUnderWay::new(next.disk.position(), task, faults);
+        let mut made = MoveUnderWay::new(state, next.disk.position(), task, faults);
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
@@ -397,9 +399,11 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
 type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
 impl<'a, T: Target> MoveUnderWay<'a, T> {
-    fn new(start: Position, task: usize, faults: &'a Faults) -> Self {
+    /// What there was room for before it.
+    pub room: RoomBefore<'a, T>,
+    fn new(before: &'a State<T>, start: Position, task: usize, faults: &'a Faults) -> Self {
         let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
-        Self { start, task, faults, foreseen, judged, recovery_wrote }
+        Self { start, task, faults, foreseen, room: RoomBefore::new(before), judged, recovery_wrote }
     }
 
     pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {

@@ -83,25 +83,25 @@ impl<T: Target> State<T> {
         &mut self,
         target: &T,
         (done, outcome): (&Task, &Outcome),
-        Foreseen { reference, outcome: expected }: Foreseen,
+        expected: Foreseen,
         may_fail: bool,
     ) -> Vec<Finding> {
         if let Some(complaint) = target.complaint(&self.mounted) {
             return vec![complaint];
         }
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
-        match legal::compare(&done.op, outcome, &expected) {
+        match legal::compare(&done.op, outcome, &self.reference, &expected) {
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
-            Agreement::Same => self.reference = reference,
+            Agreement::Same => self.reference = expected.reference,
             Agreement::Refused => {}
             Agreement::Differ => {
                 let say = |outcome: &Outcome| match outcome {
                     Ok(_) => "succeeded".to_owned(),
                     Err(errno) => format!("failed with {errno}"),
                 };
-                let detail = match (outcome, &expected) {
+                let detail = match (outcome, &expected.outcome) {
                     (Ok(found), Ok(expected)) => format!("{} returned {found:?}, expected {expected:?}", done.op),
-                    _ => format!("{} {}, expected that it {}", done.op, say(outcome), say(&expected)),
+                    _ => format!("{} {}, expected that it {}", done.op, say(outcome), say(&expected.outcome)),
                 };
                 return vec![Finding { property: OUTCOME, detail }];
             }

@@ -119,7 +119,8 @@ impl<T: Target> Checker<'_, T> {
                 }
             }
             // What comes of damage is not another finding.
-            if !broken && let Some(finding) = self.afterwards(&recovered, &crashed.image) {
+            let lost_room = || made.room.lost_by(self.target, &self.options, &recovered);
+            if !broken && let Some(finding) = self.afterwards(&recovered, &crashed.image).or_else(lost_room) {
                 broken = true;
                 report(finding.property, &|| finding.detail.clone());
             }

@@ -20,6 +20,7 @@ mod probe;
 mod recovery;
 mod replay;
 mod requests;
+mod room;
 mod run;
 mod score;
 mod script;

@@ -5,7 +5,7 @@
 
 use disk::{Disk, Faults};
 use explore::Property;
-use vfs::{Data, File, Op, Path, Rename, Tree, WriteAt, WriteVia};
+use vfs::{Data, Errno, File, Op, Path, Rename, Tree, WriteAt, WriteVia};
 
 use crate::{
     compare::OUTCOME,
@@ -19,23 +19,59 @@ pub(crate) const USABLE: Property = Property::critical("usable");
 /// Enough to need a block of most file systems, or an inline area.
 const DATA: Data = Data { len: 512, fill: 0x5a };
 
-/// Tries a recovered file system with a list of ops; what is wrong with it, if anything is. `disk` is left as the last
-/// op left it, with everything that was read recorded if it was recording.
-pub(crate) fn try_out<T: Target>(
+/// What a trial came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tried {
+    /// What is wrong with the file system, if anything is.
+    pub wrong: Option<Finding>,
+    /// The ops that it had no room for, as it may have.
+    pub refused: Vec<Refused>,
+}
+
+/// An op that there was no room for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub op: Op,
+    pub errno: Errno,
+}
+
+/// Tries a file system with the ops that its target wants it tried with, each list on a copy of its own. `done` is
+/// called with the disk of each as the last op left it, with everything that was read recorded if it was recording.
+pub(crate) fn try_all<T: Target>(
+    target: &T,
+    mounted: &T::Mounted,
+    disk: &Disk,
+    tree: &Tree,
+    mut done: impl FnMut(&mut Disk),
+) -> Tried {
+    let mut tried = Tried::default();
+    for ops in target.probe(tree) {
+        let mut disk = disk.clone();
+        tried.wrong = try_out(target, mounted, &mut disk, tree, (ops, &mut tried.refused));
+        done(&mut disk);
+        if tried.wrong.is_some() {
+            break;
+        }
+    }
+    tried
+}
+
+/// Tries one list.
+fn try_out<T: Target>(
     target: &T,
     mounted: &T::Mounted,
     disk: &mut Disk,
     tree: &Tree,
-    ops: Vec<Op>,
+    (ops, refused): (Vec<Op>, &mut Vec<Refused>),
 ) -> Option<Finding> {
     let mut state = State::fresh(target, mounted.clone(), disk.clone(), tree, 0);
-    let wrong = ops.into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op));
+    let wrong = ops.into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op, refused));
     *disk = state.disk;
     wrong
 }
 
 /// Runs an op as a whole. What is not critical is left to the search: it is no reason to call a file system unusable.
-fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op) -> Option<Finding> {
+fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: &mut Vec<Refused>) -> Option<Finding> {
     let undisturbed = Faults::new();
     let task = state.begin(op, 0);
     let outcome = loop {
@@ -44,7 +80,11 @@ fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op) -> Option<Fi
         }
     };
     let done = state.tasks.remove(task);
-    let wrong = state.finish(target, &done, &outcome, &undisturbed, None).into_iter().find(Finding::is_critical)?;
+    let wrong = state.finish(target, &done, &outcome, &undisturbed, None).into_iter().find(Finding::is_critical);
+    if let (None, Err(errno @ (Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG))) = (&wrong, &outcome) {
+        refused.push(Refused { op: done.op.clone(), errno: *errno });
+    }
+    let wrong = wrong?;
     let detail = if wrong.property == OUTCOME {
         format!("after recovery, {}", wrong.detail)
     } else {

@@ -18,7 +18,10 @@ use disk::{Asked, Disk, Entry, Image, Memo, in_order_of};
 use explore::Property;
 use vfs::{Reference, Tree, contract::History};
 
-use crate::target::{Finding, Repeats, Target};
+use crate::{
+    probe::Refused,
+    target::{Finding, Repeats, Target},
+};
 
 pub(crate) use self::interrupted::Interruptions;
 
@@ -57,6 +60,8 @@ pub(crate) struct Recovered<T: Target> {
     /// What went wrong when it was recovered again, recovered more thoroughly or tried out. None of that is done if a
     /// critical property is violated.
     pub afterwards: Option<Finding>,
+    /// What there was no room for when it was tried out. Whether that is right depends on what it was like before.
+    pub refused: Vec<Refused>,
     /// What recovery asked of the disk, and how many blocks it wrote by that.
     pub log: Arc<[Entry]>,
     pub blocks_written: u32,
@@ -174,7 +179,16 @@ impl<T: Target> Recovered<T> {
         afterwards: Option<Finding>,
         (log, blocks_written): (Arc<[Entry]>, u32),
     ) -> Self {
-        Self { file_system, findings, afterwards, log, blocks_written, past: OnceLock::new(), shape: OnceLock::new() }
+        Self {
+            file_system,
+            findings,
+            afterwards,
+            refused: Vec::new(),
+            log,
+            blocks_written,
+            past: OnceLock::new(),
+            shape: OnceLock::new(),
+        }
     }
 
     /// The disk after recovery. What recovery did not flush is pending.
@@ -209,7 +223,7 @@ impl<T: Target> Recovered<T> {
             (self.findings == again.findings, "found"),
             (same_tree, "showed"),
             (same_memory, "kept in memory"),
-            (self.afterwards == again.afterwards, "did when it was used"),
+            (self.afterwards == again.afterwards && self.refused == again.refused, "did when it was used"),
         ];
         same.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
     }

@@ -89,17 +89,20 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
     let set = disk.take_reads().expect("recording is on");
     let mut reads = Reads::new(set, &disk);
-    let mut afterwards = None;
+    let (mut afterwards, mut refused) = (None, Vec::new());
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
         afterwards = changed
             .then(|| recover_again(target, disk.image(), tree, &mut reads))
             .flatten()
-            .or_else(|| check_thoroughly(target, image, tree, &mut reads))
-            .or_else(|| if probe { try_out(target, mounted, disk.image(), tree, &mut reads) } else { None });
+            .or_else(|| check_thoroughly(target, image, tree, &mut reads));
+        if probe && afterwards.is_none() {
+            let tried = probe::try_all(target, mounted, &recording(disk.image()), tree, |disk| reads.add(disk, true));
+            (afterwards, refused) = (tried.wrong, tried.refused);
+        }
     }
-    (Recovered::new(file_system, findings, afterwards, (log, blocks_written)), reads.set)
+    (Recovered { refused, ..Recovered::new(file_system, findings, afterwards, (log, blocks_written)) }, reads.set)
 }
 
 /// A file system that was brought up, as far as it could be.
@@ -153,19 +156,4 @@ fn check_thoroughly<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &m
     });
     reads.add(&mut disk, false);
     wrong.map(|what| Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") })
-}
-
-fn try_out<T: Target>(
-    target: &T,
-    mounted: &T::Mounted,
-    image: &Image,
-    tree: &Tree,
-    reads: &mut Reads,
-) -> Option<Finding> {
-    target.probe(tree).into_iter().find_map(|ops| {
-        let mut disk = recording(image);
-        let wrong = probe::try_out(target, mounted, &mut disk, tree, ops);
-        reads.add(&mut disk, true);
-        wrong
-    })
 }

@@ -11,13 +11,14 @@ use crate::{
 
 #[test]
 fn a_right_store_keeps_every_promise_on_every_disk() {
-    for kind in [Kind::OneBlock, Kind::TwoSlots] {
+    let right = [(Kind::OneBlock, Flaw::None), (Kind::TwoSlots, Flaw::None), (Kind::OneBlock, Flaw::Small)];
+    for (kind, flaw) in right {
         for crash in CrashMode::ALL {
             for contract in Contract::ALL {
-                let report = search(&Store::new(kind, Flaw::None), options(crash, contract));
-                assert!(report.complete, "{kind:?} {crash} {contract}");
-                assert_eq!(violated(&report), [""; 0], "{kind:?} {crash} {contract}");
-                assert_eq!(report.work.crash_states > 0, crash != Off, "{kind:?} {crash} {contract}");
+                let report = search(&Store::new(kind, flaw), options(crash, contract));
+                assert!(report.complete, "{kind:?} {flaw:?} {crash} {contract}");
+                assert_eq!(violated(&report), [""; 0], "{kind:?} {flaw:?} {crash} {contract}");
+                assert_eq!(report.work.crash_states > 0, crash != Off, "{kind:?} {flaw:?} {crash} {contract}");
             }
         }
     }
@@ -27,16 +28,17 @@ fn a_right_store_keeps_every_promise_on_every_disk() {
 type Case = (Kind, Flaw, CrashMode, Contract, &'static [&'static str]);
 
 /// What shows while the power is on.
-const LIVE: [Case; 5] = [
+const LIVE: [Case; 6] = [
     (Kind::OneBlock, Flaw::ShortCount, Off, Mountable, &["outcome"]),
     (Kind::OneBlock, Flaw::UnlinkDoesNothing, Off, Mountable, &["file-count", "tree"]),
     (Kind::OneBlock, Flaw::WrongByte, Off, Mountable, &["contents"]),
     (Kind::OneBlock, Flaw::Miscounts, Off, Mountable, &["file-count"]),
     (Kind::OneBlock, Flaw::Panics, Off, Mountable, &["panic"]),
+    (Kind::OneBlock, Flaw::SyncNeedsRoom, Off, Mountable, &["outcome"]),
 ];
 
 /// What shows after a power cut.
-const CRASHED: [Case; 10] = [
+const CRASHED: [Case; 11] = [
     (Kind::TwoSlots, Flaw::Unchecked, Prefix, Mountable, &["no-foreign-data"]),
     (Kind::TwoSlots, Flaw::GivesUp, Torn, Mountable, &["recovery-fails"]),
     (Kind::TwoSlots, Flaw::NoFlush, Torn, Mountable, &["no-foreign-data", "recovery-fails"]),
@@ -47,6 +49,7 @@ const CRASHED: [Case; 10] = [
     (Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, &["recovery-nondeterministic"]),
     (Kind::OneBlock, Flaw::Tired, Prefix, Mountable, &["usable"]),
     (Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, &["usable"]),
+    (Kind::OneBlock, Flaw::Full, Prefix, Mountable, &["usable"]),
 ];
 
 #[test]
@@ -101,6 +104,9 @@ fn what_is_said_names_the_op_and_the_values() {
     let early = "with the power cut before the first op";
     let says = r#"after recovery, create("/a", mode=0644) failed with EROFS, expected that it succeeded"#;
     assert_eq!(detail, format!("{early}, {says}"));
+    let detail = said(Kind::OneBlock, Flaw::Full, Prefix, Mountable, "usable");
+    let says = r#"after recovery, create("/a", mode=0644) failed with ENOSPC (no space left on device)"#;
+    assert_eq!(detail, format!("{early}, {says}; unmounted and mounted instead of crashed, it has the room"));
     let detail = said(Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, "usable");
     assert_eq!(detail, "after recovery and remount(), tree: /a: is missing, expected a file with 0 bytes");
     let detail = said(Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, "recovery-nondeterministic");

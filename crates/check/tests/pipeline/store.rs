@@ -71,6 +71,12 @@ pub enum Flaw {
     Moody,
     /// After a recovery, `create` fails.
     Tired,
+    /// After a recovery, `create` finds no room.
+    Full,
+    /// There is never room for a second file. Nothing is wrong with that.
+    Small,
+    /// `sync` finds no room.
+    SyncNeedsRoom,
     /// After a recovery, no op works that finds a certain number in the block of noise.
     Superstitious,
     /// After a recovery, `unmount` leaves an empty file system.
@@ -186,7 +192,9 @@ impl Store {
     fn recover(&self, disk: &mut Disk) -> Result<(), IoError> {
         match self.flaw {
             Flaw::Moody if self.mood().is_multiple_of(3) => disk.read(self.noise(), &mut self.filled(0))?,
-            Flaw::Tired | Flaw::Forgetful | Flaw::Superstitious => disk.write(self.note(), &self.filled(1))?,
+            Flaw::Tired | Flaw::Full | Flaw::Forgetful | Flaw::Superstitious => {
+                disk.write(self.note(), &self.filled(1))?
+            }
             Flaw::Fickle => disk.write(self.note(), &self.filled(self.mood()))?,
             _ => {}
         }
@@ -230,7 +238,9 @@ impl Store {
         let file = &mut memory.files[number];
         match (op, file.as_mut()) {
             (Op::Create { .. }, Some(_)) => Err(Errno::EEXIST),
+            (Op::Create { .. }, None) if memory.tired && self.flaw == Flaw::Full => Err(Errno::ENOSPC),
             (Op::Create { .. }, None) if memory.tired => Err(Errno::EROFS),
+            (Op::Create { .. }, None) if self.flaw == Flaw::Small && memory.count > 0 => Err(Errno::ENOSPC),
             (Op::Create { .. }, None) => {
                 *file = Some(Vec::new());
                 memory.count += 1;
@@ -288,7 +298,7 @@ impl Target for Store {
             disk.try_block(self.noise()).map_err(|_| Errno::EIO)?;
         }
         let memory = self.load_newest(disk)?;
-        let tired = self.flaw == Flaw::Tired && disk.block(self.note())[0] != 0;
+        let tired = matches!(self.flaw, Flaw::Tired | Flaw::Full) && disk.block(self.note())[0] != 0;
         Ok(Memory { tired, ..memory })
     }
 
@@ -316,6 +326,7 @@ impl Target for Store {
 
     fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let must_flush = match &task.op {
+            Op::Sync if self.flaw == Flaw::SyncNeedsRoom => return Some(Err(Errno::ENOSPC)),
             Op::Sync => self.flaw != Flaw::SyncDoesNothing,
             Op::Fsync { .. } => self.flaw != Flaw::FsyncDoesNothing,
             _ if self.is_afraid(disk) => return Some(Err(Errno::EIO)),

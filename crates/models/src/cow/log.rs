@@ -119,7 +119,9 @@ impl Cow {
             memory.log_root = None;
             return self.write_superblock(memory, disk);
         }
-        self.commit(memory, disk)
+        self.commit(memory, disk)?;
+        memory.held = self.variant.is(Flaw::ReplayKeepsRoom);
+        Ok(())
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Memory {
     /// Blocks of the committed generation, and those given out since then. Nothing of this is given out before the next
     /// commit: until then a crash goes back to it.
     pub(super) used: Blocks,
+    /// Whether free blocks are held back; a flaw, else they never are.
+    pub(super) held: bool,
     /// The names that were taken away since the last commit, in order.
     pub(super) removals: SmallVec<[Removal; 4]>,
 }
@@ -132,7 +134,7 @@ impl Memory {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.used.0.to_le_bytes());
         bytes.extend_from_slice(&self.sequence.to_le_bytes());
-        bytes.push(u8::from(self.failed));
+        bytes.push(u8::from(self.failed) | u8::from(self.held) << 1);
         bytes.push(u8::try_from(self.removals.len()).unwrap_or(u8::MAX));
         for Removal { entry, ino, how } in &self.removals {
             bytes.extend_from_slice(&[entry.object, u8::try_from(ino.0).unwrap_or(0), *how as u8]);

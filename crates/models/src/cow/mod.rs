@@ -75,7 +75,7 @@ impl Cow {
     /// An op that a commit would have no room for must fail while it can still be undone.
     fn ensure_room(&self, memory: &Memory) -> Result<(), Errno> {
         let has_room = self.commit_needs(memory, memory.items.clone())? <= memory.used.free(self.variant.blocks);
-        if has_room { Ok(()) } else { Err(Errno::ENOSPC) }
+        if has_room && !memory.held { Ok(()) } else { Err(Errno::ENOSPC) }
     }
 }
 

@@ -60,11 +60,15 @@ pub enum Flaw {
     /// A mount does not count the blocks of the log as used before it replays it, and the commit that ends the replay
     /// writes a node over data that the log leads to.
     ReplayForgetsBlocks,
+    /// A mount holds all free blocks back while it replays the log, so that nothing can come between, and does not give
+    /// them back: the disk is full until it is unmounted. Room that is reserved and never released is what most reports
+    /// of btrfs without space came from.
+    ReplayKeepsRoom,
 }
 
 impl Flaw {
     /// Every flaw with its name on the command line.
-    pub const ALL: [(&'static str, Self); 19] = [
+    pub const ALL: [(&'static str, Self); 20] = [
         ("no-barrier", Self::NoBarrier),
         ("super-not-flushed", Self::SuperNotFlushed),
         ("overwrite", Self::Overwrite),
@@ -84,6 +88,7 @@ impl Flaw {
         ("log-forgets-mode", Self::LogForgetsMode),
         ("replay-not-committed", Self::ReplayNotCommitted),
         ("replay-forgets-blocks", Self::ReplayForgetsBlocks),
+        ("replay-keeps-room", Self::ReplayKeepsRoom),
     ];
 
     /// Whether it is a flaw of the log, and of no matter without one.
@@ -100,6 +105,7 @@ impl Flaw {
                 | Self::LogForgetsMode
                 | Self::ReplayNotCommitted
                 | Self::ReplayForgetsBlocks
+                | Self::ReplayKeepsRoom
         )
     }
 

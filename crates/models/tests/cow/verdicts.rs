@@ -65,7 +65,7 @@ const OF_FAULTS: [Flaw; 1] = [Flaw::AbortKeepsChanges];
 /// The ops of the workload, the crash mode, the depth, and a property that the search must find violated.
 type Row = (Flaw, &'static str, CrashMode, u32, &'static str);
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     (Flaw::NoBarrier, "create,sync", CrashMode::Subsets, 2, "recovery-fails"),
     (Flaw::SuperNotFlushed, "create,sync", CrashMode::Flushed, 2, "pinned-name"),
     (Flaw::Overwrite, "create,sync", CrashMode::Prefix, 2, "recovery-fails"),
@@ -84,6 +84,7 @@ const ROWS: [Row; 18] = [
     (Flaw::LogForgetsMode, "create,chmod,fsync", CrashMode::Flushed, 4, "pinned-attributes"),
     (Flaw::ReplayNotCommitted, "create,fsync", CrashMode::Flushed, 2, "recovery-unstable"),
     (Flaw::ReplayForgetsBlocks, "create,write,fsync", CrashMode::Flushed, 3, "shared-block"),
+    (Flaw::ReplayKeepsRoom, "create,fsync", CrashMode::Flushed, 3, "usable"),
 ];
 
 #[test]

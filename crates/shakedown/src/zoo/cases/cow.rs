@@ -184,6 +184,14 @@ pub const CASES: &[Case] = &[
         Flushed,
         ("create,write,fsync", 5),
     ),
+    Case::searched(
+        "cow-replay-keeps-room",
+        "a mount that replays the log keeps the room that it held back",
+        ["model:cow?flaw=replay-keeps-room", "model:cow?log=on"],
+        "usable",
+        Flushed,
+        ("create,fsync", 4),
+    ),
     Case::scripted(
         "cow-super-not-flushed-content",
         "sync returns too early, for a file that was overwritten",
