@@ -9,6 +9,7 @@ mod cow;
 mod f2fs;
 mod guests;
 mod hosts;
+mod idle;
 mod journal;
 mod libs;
 mod models;

@@ -5,6 +5,7 @@ use vfs::nearest::Suggestion;
 use super::{
     Chosen, Entry, TARGETS, TargetOption,
     commands::{COMMAND, FUSE},
+    idle,
     quoted::{split, split_once, unquoted},
 };
 
@@ -37,7 +38,11 @@ pub fn parse(name: &str) -> Result<(&'static Entry, Chosen), UnknownTarget> {
         }
         given.push((option.name, value));
     }
-    Ok((entry, Chosen::with(entry.options, &given)))
+    let chosen = Chosen::with(entry.options, &given);
+    match idle::complain(entry.name, &chosen) {
+        Some(complaint) => Err(wrong(complaint)),
+        None => Ok((entry, chosen)),
+    }
 }
 
 /// What stands behind the colon, if that is a command.
@@ -125,6 +130,18 @@ mod tests {
     }
 
     #[test]
+    fn options_that_make_a_difference_together_are_no_error() {
+        let names = [
+            "model:cow?flaw=super-not-flushed,commit=verify,log=on",
+            "model:cow?flaw=stale-log,commit=verify",
+            "model:journal?flaw=data-after-commit,data=writeback",
+            "model:f2fs?forgets=summary,fsync=checkpoint",
+            "model:link?threads=2,files=2",
+        ];
+        names.iter().for_each(|name| drop(parse(name).unwrap()));
+    }
+
+    #[test]
     fn another_word_for_a_value_is_that_value() {
         let (_, chosen) = parse("model:philosophers?order=naive").unwrap();
         assert_eq!(chosen.to_string(), "n=5,order=left");
@@ -149,6 +166,17 @@ mod tests {
             ("model:link?threads=1,threads=2", "the option \"threads\" is given twice"),
             ("model:link?naive", "\"naive\" is no option; one looks like writes=ordered"),
             ("model:link?", "\"\" is no option"),
+            ("model:cow?flaw=stale-log,log=off", "flaw=stale-log does nothing with log=off: it is a flaw of the log"),
+            ("model:cow?flaw=data-unchecked,commit=barrier", "does nothing with commit=barrier"),
+            ("model:cow?flaw=no-barrier,commit=verify", "does nothing with commit=verify"),
+            ("model:cow?flaw=super-not-flushed,commit=verify", "does nothing with commit=verify"),
+            ("model:journal?flaw=stale-data,data=ordered", "flaw=stale-data does nothing with data=ordered"),
+            ("model:journal?flaw=data-after-commit,data=journal", "does nothing with data=journal"),
+            ("model:journal?flaw=unescape-wrong-block,data=ordered", "does nothing with data=ordered"),
+            ("model:f2fs?forgets=parent,fsync=checkpoint", "forgets=parent does nothing with fsync=checkpoint"),
+            ("model:f2fs?nids=immediate,fsync=checkpoint", "nids=immediate does nothing with fsync=checkpoint"),
+            ("model:link?threads=2,files=1", "threads=2 does nothing with files=1"),
+            ("model:index?files=1,threads=2", "threads=2 does nothing with files=1"),
             ("", "there is no such target"),
         ];
         for (name, expected) in cases {
