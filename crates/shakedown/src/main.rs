@@ -7,6 +7,7 @@ mod arguments;
 mod budget;
 mod commands;
 mod folder;
+mod idle_flags;
 mod memory;
 mod plain;
 mod progress;

@@ -11,7 +11,7 @@ use vfs::{Op, WorkloadSet, contract::Contract, generate::OpSet};
 
 use crate::{
     arguments::{EqualityKind, Plan, SearchOrder, VisitedSet},
-    memory,
+    idle_flags, memory,
     quantity::bytes,
     registry::{Kind, Named},
     workloads::Ops,
@@ -62,12 +62,11 @@ impl Settings {
     /// # Errors
     /// A flag makes no sense for this target or without another flag.
     pub fn new(named: &Named, plan: &Plan) -> Result<Self> {
-        refuse_what_needs_a_disk(named, plan)?;
+        let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
+        let crash = plan.crash.unwrap_or(crash_default);
+        idle_flags::refuse(named.entry, plan, crash)?;
         let visited = plan.visited.unwrap_or(VisitedSet::Exact);
         let is_bitstate = visited == VisitedSet::Bitstate;
-        if let (Some(flag), false) = (bitstate_flag(plan), is_bitstate) {
-            bail!("use {flag} without --visited bitstate");
-        }
         let (ops, set) = match plan.ops.as_deref().map(Ops::read).transpose()? {
             None => (None, None),
             Some(Ops::Kinds(kinds)) => (Some(kinds.to_string()), None),
@@ -91,12 +90,6 @@ impl Settings {
         if let Some(lacking) = one.as_deref().and_then(|script| named.target.lacks(script)) {
             bail!("do {} on {}: {}", lacking.op, named.entry.name, say_lack(&lacking, named.target.ops()));
         }
-        let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
-        let crash = plan.crash.unwrap_or(crash_default);
-        ensure!(
-            plan.search != Some(SearchOrder::Recovery) || crash != CrashMode::Off,
-            "use --search recovery with --crash off: there is no recovery without a power cut"
-        );
         Ok(Self {
             target: named.name.clone(),
             op_set: ops,
@@ -238,8 +231,10 @@ impl Settings {
             Equality::Tree => flags.push("--equality tree".to_owned()),
         }
         if let Some(contract) = self.contract {
-            flags.push(format!("--crash {} --contract {contract}", self.crash));
-            flags.push(format!("--crash-states {}", self.crash_states_max));
+            flags.push(format!("--crash {}", self.crash));
+            if self.crash != CrashMode::Off {
+                flags.push(format!("--contract {contract} --crash-states {}", self.crash_states_max));
+            }
             flags.extend((!self.continue_after_crash).then(|| "--no-continue".to_owned()));
             flags.extend((self.continue_after_crash && self.set.is_some()).then(|| "--continue".to_owned()));
             flags.extend(self.recovery_crashes.then(|| "--recovery-crashes".to_owned()));
@@ -259,11 +254,6 @@ impl Settings {
 /// The word by which the command line knows a value.
 fn word(value: &impl clap::ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-fn bitstate_flag(plan: &Plan) -> Option<&'static str> {
-    let bits = plan.bitstate_bits.map(|_| "--bitstate-bits");
-    bits.or(plan.bitstate_hashes.map(|_| "--bitstate-hashes"))
 }
 
 /// The first word of a set that names nothing that a target has. Sets with names of their own are for any target.
@@ -291,37 +281,4 @@ fn equality(plan: &Plan) -> Result<Equality> {
         (EqualityKind::Tree, None) => Ok(Equality::Tree),
         (EqualityKind::Shape, suffix) => Ok(Equality::Shape { suffix: suffix.unwrap_or(SUFFIX_DEFAULT) }),
     }
-}
-
-/// A flag that would do nothing is an error and not a silence.
-fn refuse_what_needs_a_disk(named: &Named, plan: &Plan) -> Result<()> {
-    let given = [
-        ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),
-        ("--contract", plan.contract.is_some()),
-        ("--crash-states", plan.crash_states.is_some()),
-        ("--no-continue", plan.no_continue),
-        ("--recovery-crashes", plan.recovery_crashes),
-        ("--faults", plan.faults.is_some()),
-        ("--no-memo", plan.no_memo),
-        ("--equality", plan.equality.is_some()),
-        ("--ops", plan.ops.is_some()),
-        ("--search novelty", plan.search == Some(SearchOrder::Novelty)),
-        ("--search recovery", plan.search == Some(SearchOrder::Recovery)),
-    ];
-    let needless = given.into_iter().find(|(_, given)| *given && !named.entry.kind.has_disk());
-    ensure!(
-        needless.is_none(),
-        "use {} with {}: it has no disk whose power could be cut",
-        needless.map_or("", |(flag, _)| flag),
-        named.entry.name
-    );
-    let given = [("--files", plan.files.is_some()), ("--dirs", plan.dirs.is_some())];
-    let needless = given.into_iter().find(|(_, given)| *given && named.entry.kind != Kind::Files);
-    ensure!(
-        needless.is_none(),
-        "use {} with {}: its files are options of the target, see `shakedown targets`",
-        needless.map_or("", |(flag, _)| flag),
-        named.entry.name
-    );
-    Ok(())
 }

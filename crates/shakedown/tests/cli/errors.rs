@@ -36,8 +36,14 @@ fn a_wrong_word_names_the_right_one() {
 
 #[test]
 fn nonsense_is_refused_before_anything_is_done() {
-    let cases: [(&[&str], &str); 20] = [
+    let cases: [(&[&str], &str); 26] = [
         (&["check"], "<TARGET>"),
+        (&["check", "model:cow?flaw=stale-log,log=off"], "flaw=stale-log does nothing with log=off"),
+        (&["check", "model:link", "--crash", "off", "--contract", "prefix"], "use --contract with --crash off"),
+        (&["check", "model:link", "--crash", "off", "--recovery-crashes"], "use --recovery-crashes with --crash off"),
+        (&["check", "model:link", "--crash", "off", "--crash-states", "9"], "use --crash-states with --crash off"),
+        (&["check", "model:link", "--crash", "off", "--no-continue"], "use --no-continue with --crash off"),
+        (&["check", "model:link", "--crash", "off", "--no-memo"], "use --no-memo with --crash off"),
         (&["check", "model:link", "--search", "recovery", "--crash", "off"], "no recovery without a power cut"),
         (&["check", "model:philosophers", "--search", "novelty"], "--search novelty with model:philosophers"),
         (&["check", ""], "there is no such target"),
