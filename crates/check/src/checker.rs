@@ -8,7 +8,7 @@
 use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::HashSet,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
@@ -18,7 +18,7 @@ use vfs::{Op, Outcome, Place};
 
 use crate::{
     compare::differences,
-    counts::{Counts, Work},
+    counts::{Counts, Repeated, Work},
     crash::{Moment, Which},
     crash_point::CrashPoint,
     haste::Haste,
@@ -107,6 +107,7 @@ pub struct Checker<'a, T: Target> {
     pub(crate) counts: Counts,
     pub(crate) haste: Haste,
     pub(crate) tally: Tally,
+    repeated: Mutex<Repeated>,
     workload: Workload,
     scorer: Scorer,
 }
@@ -151,11 +152,20 @@ impl<'a, T: Target> Checker<'a, T> {
         let recoverer = Recoverer::new(options.probe, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
         let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
-        Self { target, options, recoverer, interruptions, counts, haste, tally, workload, scorer }
+        let repeated = Mutex::default();
+        Self { target, options, recoverer, interruptions, counts, haste, tally, repeated, workload, scorer }
     }
 
-    /// How much has been done.
+    /// How much has been done, what was only done again left out.
     pub fn work(&self) -> Work {
+        self.repeated().left_out_of(self.all_work())
+    }
+
+    fn repeated(&self) -> MutexGuard<'_, Repeated> {
+        self.repeated.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all_work(&self) -> Work {
         let recoveries = self.recoverer.counts();
         let counted = self.counts.work();
         Work {
@@ -389,6 +399,8 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     pub faults: &'a Faults,
     /// What the op will do, if that was asked while it was the only one under way.
     pub foreseen: OnceCell<Foreseen>,
+    /// What there was room for before it.
+    pub room: RoomBefore<'a, T>,
     /// Recoveries that were found to be right.
     judged: RefCell<SmallVec<[Judged<T>; 8]>>,
     /// The most blocks that a recovery wrote, if the power was cut at all.
@@ -399,8 +411,6 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
 type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
 impl<'a, T: Target> MoveUnderWay<'a, T> {
-    /// What there was room for before it.
-    pub room: RoomBefore<'a, T>,
     fn new(before: &'a State<T>, start: Position, task: usize, faults: &'a Faults) -> Self {
         let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
         Self { start, task, faults, foreseen, room: RoomBefore::new(before), judged, recovery_wrote }
@@ -517,6 +527,14 @@ impl<T: Target> System for Checker<'_, T> {
 
     fn was_cut_short(&self) -> bool {
         self.haste.left_work()
+    }
+
+    fn repetition_begins(&self) {
+        self.repeated().begin(self.all_work());
+    }
+
+    fn repetition_is_over(&self) {
+        self.repeated().end(self.all_work());
     }
 
     fn score(&self, state: &State<T>) -> i64 {

@@ -21,6 +21,34 @@ pub(crate) struct Counts {
     images: [Mutex<HashSet<u128>>; SHARDS],
 }
 
+/// What was done again and does not count.
+#[derive(Debug, Default)]
+pub(crate) struct Repeated {
+    /// All of it so far.
+    work: Work,
+    /// How much there was when the repetition under way began.
+    since: Option<Work>,
+}
+
+impl Repeated {
+    /// From here on, everything was done before.
+    pub fn begin(&mut self, done: Work) {
+        self.since = Some(done);
+    }
+
+    /// From here on, it is new.
+    pub fn end(&mut self, done: Work) {
+        if let Some(since) = self.since.take() {
+            self.work = self.work.plus(done.minus(since));
+        }
+    }
+
+    /// What counts of what was done.
+    pub fn left_out_of(&self, done: Work) -> Work {
+        self.since.unwrap_or(done).minus(self.work)
+    }
+}
+
 /// How much was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
@@ -39,6 +67,32 @@ pub struct Work {
     pub recovery_crash_states: u64,
     /// Positions of a log with so many crash states that only a sample was judged.
     pub positions_sampled: u64,
+}
+
+impl Work {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.zip(other, u64::saturating_add)
+    }
+
+    /// What is left without the other.
+    #[must_use]
+    fn minus(self, other: Self) -> Self {
+        self.zip(other, u64::saturating_sub)
+    }
+
+    fn zip(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
+        Self {
+            ops: with(self.ops, other.ops),
+            crash_states: with(self.crash_states, other.crash_states),
+            crash_states_distinct: with(self.crash_states_distinct, other.crash_states_distinct),
+            recoveries: with(self.recoveries, other.recoveries),
+            recoveries_memoised: with(self.recoveries_memoised, other.recoveries_memoised),
+            recovery_crash_states: with(self.recovery_crash_states, other.recovery_crash_states),
+            positions_sampled: with(self.positions_sampled, other.positions_sampled),
+        }
+    }
 }
 
 impl Counts {

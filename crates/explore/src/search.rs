@@ -258,7 +258,12 @@ impl<'a, S: System> Search<'a, S> {
         let work = match &self.resume {
             None if self.order == Order::RandomWalk => Vec::new(),
             None => shared.start(&mut logs[0]),
-            Some(file) => checkpoint::load(file, identity, &shared, &mut logs, &mut findings)?,
+            Some(file) => {
+                shared.system.repetition_begins();
+                let waiting = checkpoint::load(file, identity, &shared, &mut logs, &mut findings);
+                shared.system.repetition_is_over();
+                waiting?
+            }
         };
         if !work.is_empty() {
             shared.pool.give(work);
@@ -365,6 +370,7 @@ impl<'a, S: System> Search<'a, S> {
             let head = checkpoint::Head { identity, depth_bound: self.budget.depth, counters: &counters };
             checkpoint::save(file, &head, &visited, &links, &waiting, &best)?;
         }
+        self.system.repetition_begins();
         let panic = panic.map(|at| {
             if at.link == LinkId::NONE {
                 return PanicReport { message: at.message, trace: Vec::new(), initial: 0 };
@@ -374,13 +380,15 @@ impl<'a, S: System> Search<'a, S> {
             trace.extend(last.map(|action| Move { action, outcome: None }));
             PanicReport { message: at.message, trace, initial }
         });
+        let violations = violations(&replayer, best);
+        self.system.repetition_is_over();
         Ok(Report {
             states: progress.states,
             states_revisited: progress.states_revisited,
             depth: progress.depth,
             complete,
             limits,
-            violations: violations(&replayer, best),
+            violations,
             panic,
             omitted_states_expected: omission.map(|omission| omission.states_expected),
             memory: MemoryUse {

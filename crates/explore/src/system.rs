@@ -61,6 +61,13 @@ pub trait System: Sync {
         false
     }
 
+    /// What is asked from now on was asked before: a waiting state is made again from its links, or the way to a
+    /// violation is gone once more. A system that counts its work leaves that out.
+    fn repetition_begins(&self) {}
+
+    /// What is asked from now on is new.
+    fn repetition_is_over(&self) {}
+
     /// Bytes that a waiting state holds besides its own size, for the memory budget.
     fn heap_bytes(&self, state: &Self::State) -> usize {
         let _ = state;

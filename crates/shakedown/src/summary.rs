@@ -108,7 +108,7 @@ impl Summary {
     /// The summary of a search, still without its violations. A resumed search continues `earlier`.
     pub fn new(settings: Settings, threads: usize, report: &CheckReport, earlier: Option<&Self>) -> Self {
         let seconds = report.elapsed.as_secs_f64() + earlier.map_or(0.0, |earlier| earlier.seconds);
-        let work = earlier.map_or(report.work, |earlier| sum(earlier.work, report.work));
+        let work = earlier.map_or(report.work, |earlier| earlier.work.plus(report.work));
         let limits = Limits::of(&settings, report, work);
         let settings_has_set = settings.workload_set.is_some();
         let kept_bytes = report.memory.visited_bytes + report.memory.link_bytes;
@@ -206,19 +206,6 @@ fn left_out(workloads: &WorkloadsReport) -> String {
         })
         .collect();
     format!("{} workloads were left out: the target has no {}", workloads.left_out, lacks.join(", "))
-}
-
-/// Images that were met in both parts count in both, since the first part's are not kept.
-fn sum(one: Work, other: Work) -> Work {
-    Work {
-        ops: one.ops + other.ops,
-        crash_states: one.crash_states + other.crash_states,
-        crash_states_distinct: one.crash_states_distinct + other.crash_states_distinct,
-        recoveries: one.recoveries + other.recoveries,
-        recoveries_memoised: one.recoveries_memoised + other.recoveries_memoised,
-        recovery_crash_states: one.recovery_crash_states + other.recovery_crash_states,
-        positions_sampled: one.positions_sampled + other.positions_sampled,
-    }
 }
 
 /// How many of them a second.
