@@ -45,6 +45,7 @@ impl Default for Ext4Volume {
 /// The least that the library's mkfs takes with its smallest blocks: most of it is the inode table and the journal.
 const BLOCKS_MIN: u32 = 8192;
 const BLOCK: u32 = 1024;
+const NAME_BYTES_MAX: usize = 255;
 /// What mkfs leaves in the root.
 const LOST_AND_FOUND: &str = "/lost+found";
 
@@ -97,6 +98,11 @@ impl Library for Ext4Volume {
     }
 
     /// As the library's mkfs lays out a volume of this block size: 2048 inodes a group, and a journal of 4096 blocks.
+    /// A directory entry of ext4 has one byte for the length.
+    fn name_bytes_max(&self) -> usize {
+        NAME_BYTES_MAX
+    }
+
     fn block_name(&self, block: Block) -> String {
         match block.0 {
             0 => "boot block".to_owned(),
@@ -276,7 +282,8 @@ fn place<'p>(volume: &mut Mounted<'_>, path: &'p Path) -> Result<(InodeNumber, &
 }
 
 fn file_name(name: &str) -> Result<FileName<'_>, Errno> {
-    FileName::new(name.as_bytes()).map_err(errno)
+    // To the library it is as invalid as an empty one.
+    if name.len() > NAME_BYTES_MAX { Err(Errno::ENAMETOOLONG) } else { FileName::new(name.as_bytes()).map_err(errno) }
 }
 
 fn permissions(mode: u32) -> Result<FilePermissions, Errno> {

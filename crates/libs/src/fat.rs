@@ -106,6 +106,11 @@ impl Library for FatVolume {
         offered && op.paths().iter().all(|path| is_plain(path) && !exists_in_another_case(tree, path))
     }
 
+    /// `dir.rs` of the library has "File name too long" for more; it counts bytes, where FAT counts UTF-16 units.
+    fn name_bytes_max(&self) -> usize {
+        255
+    }
+
     fn block_name(&self, block: Block) -> String {
         let fat_sectors = u32::from(self.fats);
         match block.0 {

@@ -118,6 +118,12 @@ impl Library for Flash {
         true
     }
 
+    /// `name_max` of the library's configuration, unless a block is too small: `lfs_file_opencfg` calls a name too long
+    /// that does not fit into a block of metadata, where 20 bytes go to the revision count, tags and a checksum.
+    fn name_bytes_max(&self) -> usize {
+        (self.config().name_max).min(self.block.saturating_sub(20)) as usize
+    }
+
     fn block_name(&self, block: Block) -> String {
         let (block, offset) = (block.0 * self.page / self.block, block.0 * self.page % self.block);
         format!("block {block}, bytes {offset}-{}", offset + self.page - 1)

@@ -46,6 +46,9 @@ pub(crate) trait Library: Send + Sync {
     /// Whether an op that POSIX allows is one that the library says it can do. Each refusal has its reason beside it.
     fn offers(&self, op: &Op, tree: &Tree) -> bool;
 
+    /// The bytes of the longest name, with where that is said.
+    fn name_bytes_max(&self) -> usize;
+
     /// What lies in a block, for people.
     fn block_name(&self, block: Block) -> String;
 }
@@ -120,6 +123,10 @@ impl<L: Library> Target for LibraryTarget<L> {
 
     fn ops(&self) -> OpSet {
         self.bounds.ops.union(OpSet::of(&[OpKind::Read, OpKind::Remount]))
+    }
+
+    fn name_bytes_max(&self) -> Option<usize> {
+        Some(self.library.name_bytes_max())
     }
 
     fn block_name(&self, block: Block) -> String {
