@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod ci;
 pub mod layering;
+pub mod licences;
 pub mod main_job;
 pub mod process;
 pub mod results;
