@@ -37,7 +37,7 @@ pub use crash_point::{CrashPoint, TakenRequest};
 pub use minimise::minimise;
 pub use options::{CheckOptions, Equality};
 pub use replay::{ReplayError, Replayed, Shown, replay};
-pub use requests::{Fate, Request};
+pub use requests::{Fate, Request, RequestBlock};
 pub use run::{CheckReport, Checkable, PANIC, RunOptions, Violated, search};
 pub use score::Score;
 pub use script::{ScriptKind, UnknownScriptKind, script};

@@ -1,6 +1,6 @@
 //! Executes a trace again, move by move, and keeps what there is to see.
 
-use disk::{DiskLog, Image, Position};
+use disk::{Block, DiskLog, EntryIndex, Image, Position, Taken};
 use explore::Property;
 use vfs::{Op, Outcome, Tree};
 
@@ -9,7 +9,7 @@ use crate::{
     compare::failing,
     crash_point::CrashPoint,
     options::CheckOptions,
-    requests::{self, Fate, Request},
+    requests::{self, Fate, Request, Teller},
     state::State,
     target::{Finding, Target},
     trace::{Move, OpMove, Trace},
@@ -54,12 +54,12 @@ pub struct Shown {
     pub outcome: Option<Outcome>,
     /// The disk requests of this move, and what became of them.
     pub requests: Vec<Request>,
-    /// Requests of earlier moves that a power cut in this one lost.
-    pub lost_earlier: Vec<Request>,
     /// After how many of `requests` the power was cut.
     pub cut_after: Option<usize>,
     /// What a user sees afterwards; after a power cut, what recovery left. `None` if there is nothing to see.
     pub tree: Option<Tree>,
+    /// What recovery asked of the disk.
+    pub recovery_requests: Vec<Request>,
     /// What recovery reported.
     pub recovery: Vec<String>,
 }
@@ -193,6 +193,7 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
     }
     let mut player = Player::new(&checker)?;
     let mut shown = Vec::new();
+    let mut in_cache = InCache::default();
     let mut violation = None;
     for (number, a_move) in (1..).zip(&trace.schedule) {
         let wrong = |what| ReplayError::NoSuchMove { number, what };
@@ -205,13 +206,18 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         if wanted.as_ref().is_some_and(|crash| made.crash_image(crash).is_none()) {
             return Err(wrong("its power cut takes requests that are not pending there"));
         }
+        if let Some(crash) = &wanted {
+            in_cache.decide(target, &mut shown, &made, crash);
+        }
         shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
         if number == trace.schedule.len() {
             let same: Vec<_> = made.violations.iter().filter(|(found, ..)| found.name == trace.property).collect();
             let found = made.find_cut(&same.iter().map(|(.., crash)| crash.as_ref()), wanted.as_ref());
             violation = found.map(|found| (same[found].0, same[found].1.clone()));
         } else {
+            let extent = made.log.as_ref().map(|(_, from, to)| (*from, *to));
             player.go_on(a_move, made).map_err(wrong)?;
+            in_cache.push(shown.len() - 1, extent.filter(|_| wanted.is_none()), player.state.disk.position());
         }
     }
     Ok(Replayed { moves: shown, violation })
@@ -237,28 +243,28 @@ fn show<T: Target>(
         op: Some(op),
         outcome: made.outcome.clone().filter(|_| crash.is_none()),
         requests: Vec::new(),
-        lost_earlier: Vec::new(),
         cut_after: crash.map(|crash| crash.entries),
         tree: None,
+        recovery_requests: Vec::new(),
         recovery: Vec::new(),
     };
     if let Some((log, from, to)) = &made.log {
         show_requests(target, log, *from, *to, crash, &mut shown);
         shown.tree = match crash {
             None => made.after.iter().find(|(_, crash)| crash.is_none()).map(|(state, _)| state.reference.tree()),
-            Some(crash) => {
-                made.crash_image(crash).and_then(|image| recover(target, options, &image, &mut shown.recovery))
-            }
+            Some(crash) => made.crash_image(crash).and_then(|image| recover(target, options, &image, &mut shown)),
         };
     }
     shown
 }
 
 /// What recovery makes of a crash state, and what it says.
-fn recover<T: Target>(target: &T, options: &CheckOptions, image: &Image, says: &mut Vec<String>) -> Option<Tree> {
+fn recover<T: Target>(target: &T, options: &CheckOptions, image: &Image, shown: &mut Shown) -> Option<Tree> {
     let recovered = Checker::new(target, *options).recoverer.recover(target, image);
+    let mut teller = Teller::new(target, image.clone());
+    shown.recovery_requests.extend(recovered.log.iter().map(|entry| teller.tell(entry, Fate::Done, None)));
     let findings = recovered.findings.iter().chain(&recovered.afterwards);
-    says.extend(findings.map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
+    shown.recovery.extend(findings.map(|finding| format!("{}: {}", finding.property.name, finding.detail)));
     recovered.file_system.as_ref().map(|(_, tree)| tree.clone())
 }
 
@@ -272,13 +278,49 @@ fn show_requests<T: Target>(
 ) {
     let cut = crash.map(|crash| log.cut(Position(from.0 + crash.entries)));
     let taken = crash.and_then(|crash| crash.taken_in(log, from)).unwrap_or_default();
-    for (index, entry) in log.entries().filter(|(index, _)| index.0 < to.0) {
+    let mut teller = Teller::new(target, log.image_at(from));
+    for (index, entry) in log.entries().filter(|(index, _)| (from.0..to.0).contains(&index.0)) {
         let fate = cut.as_ref().map_or(Fate::Done, |cut| requests::fate(cut, &taken.0, index));
-        let request = Request { says: requests::describe(target, log, &entry.kind), fate };
-        if index.0 >= from.0 {
-            shown.requests.push(request);
-        } else if matches!(fate, Fate::Lost | Fate::Torn) {
-            shown.lost_earlier.push(request);
+        shown.requests.push(teller.tell(entry, fate, torn(&taken, index)));
+    }
+}
+
+/// The blocks of a request that reached the medium, if it was torn.
+fn torn(taken: &Taken, index: EntryIndex) -> Option<&[Block]> {
+    taken.0.iter().find(|taken| taken.entry == index)?.blocks.as_deref()
+}
+
+/// Moves whose requests may still be in the cache, by their place in the story and where in the log each began.
+#[derive(Default)]
+struct InCache(Vec<(usize, Position)>);
+
+impl InCache {
+    /// A move was made that began there. `next`: where the one after it will begin, if it begins where this one ended;
+    /// otherwise the log was begun anew, and nothing of what was before is in the cache.
+    fn push(&mut self, place: usize, made: Option<(Position, Position)>, next: Position) {
+        match made {
+            Some((from, to)) if to == next => self.0.push((place, from)),
+            _ => self.0.clear(),
+        }
+    }
+
+    /// Says at earlier moves what a power cut in this one made of their requests.
+    fn decide<T: Target>(&self, target: &T, shown: &mut [Shown], made: &Made<T>, crash: &CrashPoint) {
+        let Some((log, from, _)) = &made.log else { return };
+        let number = shown.len() + 1;
+        let cut = log.cut(Position(from.0 + crash.entries));
+        let taken = crash.taken_in(log, *from).unwrap_or_default();
+        let mut teller = Teller::new(target, log.base().clone());
+        for (index, entry) in log.entries().filter(|(index, _)| index.0 < from.0) {
+            let fate = requests::fate(&cut, &taken.0, index);
+            let told = teller.tell(entry, fate, torn(&taken, index));
+            let mut moves = self.0.iter().rev();
+            if let Some((place, start)) = moves.find(|(_, start)| start.0 <= index.0)
+                && let Some(request) = shown[*place].requests.get_mut(index.0 - start.0)
+                && cut.pending().any(|(pending, _)| pending == index)
+            {
+                *request = Request { decided_in: Some(number), ..told };
+            }
         }
     }
 }

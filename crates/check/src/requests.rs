@@ -1,16 +1,33 @@
 //! Disk requests in words, and what a power cut made of each.
 
-use disk::{Cut, DiskLog, EntryIndex, EntryKind, TakenEntry};
+use disk::{Block, Cut, Entry, EntryIndex, EntryKind, Image, TakenEntry};
+use vfs::tree::Runs;
 
 use crate::target::Target;
+
+/// More runs of equal bytes than this say nothing to a reader.
+const RUNS_MAX: usize = 4;
 
 /// A disk request as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// For people.
     pub says: String,
+    /// What its blocks say, where it has several and they do not say the same.
+    pub blocks: Vec<RequestBlock>,
     /// What became of it.
     pub fate: Fate,
+    /// The later move, counted from 1, whose power cut decided that: until then it was in the cache.
+    pub decided_in: Option<usize>,
+}
+
+/// A block of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestBlock {
+    /// For people.
+    pub says: String,
+    /// What became of it, where that is not the same for all.
+    pub fate: Option<Fate>,
 }
 
 /// What became of a disk request.
@@ -28,15 +45,33 @@ pub enum Fate {
     NeverIssued,
 }
 
+impl Request {
+    /// The request in lines, the first of which says what became of it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let is_flush = self.says == FLUSH;
+        let fate = match (self.fate, self.decided_in) {
+            (Fate::Done, _) => String::new(),
+            (Fate::Reached, None) if is_flush => "  [done]".to_owned(),
+            (fate, None) => format!("  [{}]", fate.says()),
+            (fate, Some(number)) => format!("  [in the cache until the power cut in {number}: {}]", fate.says()),
+        };
+        let block = |block: &RequestBlock| {
+            let fate = block.fate.map_or_else(String::new, |fate| format!("  [{}]", fate.says()));
+            format!("  {}{fate}", block.says)
+        };
+        [format!("{}{fate}", self.says)].into_iter().chain(self.blocks.iter().map(block)).collect()
+    }
+}
+
 impl Fate {
-    /// For people, after the request.
-    pub(crate) fn says(self) -> &'static str {
+    /// For people.
+    fn says(self) -> &'static str {
         match self {
-            Self::Done => "",
-            Self::Reached => "  [on disk]",
-            Self::Torn => "  [torn: partly on disk]",
-            Self::Lost => "  [lost with the cache]",
-            Self::NeverIssued => "  [never issued]",
+            Self::Done => "done",
+            Self::Reached => "on disk",
+            Self::Torn => "torn: partly on disk",
+            Self::Lost => "lost with the cache",
+            Self::NeverIssued => "never issued",
         }
     }
 }
@@ -55,19 +90,74 @@ pub(crate) fn fate(cut: &Cut, taken: &[TakenEntry], index: EntryIndex) -> Fate {
     }
 }
 
-/// A disk request in words.
-pub(crate) fn describe<T: Target>(target: &T, log: &DiskLog, kind: &EntryKind) -> String {
-    let size = log.base().geometry().block_size.bytes();
-    match kind {
-        EntryKind::Flush => "flush".to_owned(),
-        EntryKind::Discard { block, count } => format!("discard {} ({count} blocks)", target.block_name(*block)),
-        EntryKind::Write { block, data } | EntryKind::Fua { block, data } => {
-            let verb = if matches!(kind, EntryKind::Fua { .. }) { "write (FUA)" } else { "write" };
-            let name = target.block_name(*block);
-            match target.block_content(*block, data) {
-                Some(content) => format!("{verb} {name}: {content}"),
-                None => format!("{verb} {name} ({} blocks)", data.len() / size),
-            }
-        }
+const FLUSH: &str = "flush";
+
+/// Tells requests in the order in which they were made.
+pub(crate) struct Teller<'a, T> {
+    target: &'a T,
+    /// What a reader sees before the next one.
+    image: Image,
+}
+
+impl<'a, T: Target> Teller<'a, T> {
+    /// From here on.
+    pub fn new(target: &'a T, image: Image) -> Self {
+        Self { target, image }
     }
+
+    /// A disk request in words. `taken`: the blocks of it that reached the medium, if it was torn.
+    pub fn tell(&mut self, entry: &Entry, fate: Fate, taken: Option<&[Block]>) -> Request {
+        let (says, blocks) = match &entry.kind {
+            EntryKind::Flush => (FLUSH.to_owned(), Vec::new()),
+            EntryKind::Discard { block, count } => {
+                (format!("discard {}{}", self.target.block_name(*block), how_many(*count as usize)), Vec::new())
+            }
+            EntryKind::Write { block, data } => self.tell_write("write", *block, data, taken),
+            EntryKind::Fua { block, data } => self.tell_write("write (FUA)", *block, data, taken),
+        };
+        entry.apply(&mut self.image);
+        Request { says, blocks, fate, decided_in: None }
+    }
+
+    fn tell_write(
+        &self,
+        verb: &str,
+        first: Block,
+        data: &[u8],
+        taken: Option<&[Block]>,
+    ) -> (String, Vec<RequestBlock>) {
+        let size = self.image.geometry().block_size.bytes();
+        let blocks: Vec<(Block, &[u8])> = (first.0..).map(Block).zip(data.chunks(size)).collect();
+        let said: Vec<Option<String>> =
+            blocks.iter().map(|(block, content)| self.target.written(&self.image, *block, content)).collect();
+        let head = format!("{verb} {}{}", self.target.block_name(first), how_many(blocks.len()));
+        let plain = || runs(data).map_or_else(|| head.clone(), |runs| format!("{head}: {runs}"));
+        if taken.is_none() && said.iter().all(Option::is_none) {
+            return (plain(), Vec::new());
+        }
+        if let [Some(content)] = said.as_slice() {
+            return (format!("{head}: {content}"), Vec::new());
+        }
+        let fate = |block: Block| match taken {
+            None => None,
+            Some(taken) => Some(if taken.contains(&block) { Fate::Reached } else { Fate::Lost }),
+        };
+        let tell = |((block, content), said): (&(Block, &[u8]), Option<String>)| {
+            let name = self.target.block_name(*block);
+            let said = said.or_else(|| runs(content));
+            let says = said.map_or_else(|| name.clone(), |said| format!("{name}: {said}"));
+            RequestBlock { says, fate: fate(*block) }
+        };
+        (head, blocks.iter().zip(said).map(tell).collect())
+    }
+}
+
+/// Behind the first of several.
+fn how_many(blocks: usize) -> String {
+    if blocks == 1 { String::new() } else { format!(" ({blocks} blocks)") }
+}
+
+/// Bytes that nobody can read otherwise, if they are few runs.
+fn runs(data: &[u8]) -> Option<String> {
+    (Runs(data).iter().take(RUNS_MAX + 1).count() <= RUNS_MAX).then(|| Runs(data).to_string())
 }

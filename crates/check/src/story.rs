@@ -34,7 +34,7 @@ impl fmt::Display for Story<'_> {
                     explore::Severity::NotCritical => "not critical",
                 };
                 writeln!(f, "Broken: {} ({how_bad})", property.name)?;
-                writeln!(f, "  {}", printable(detail))
+                detail.lines().try_for_each(|line| writeln!(f, "  {}", printable(line)))
             }
             None => writeln!(f, "The trace no longer violates {}.", self.trace.property),
         }
@@ -54,16 +54,15 @@ fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed:
         Some(Ok(_)) | None => writeln!(f)?,
     }
     if !detailed {
-        return Ok(());
-    }
-    for request in &shown.lost_earlier {
-        tell_request(f, request, "issued earlier, ")?;
+        // What a later power cut decided about is part of that story too.
+        let mut decided = shown.requests.iter().filter(|request| request.decided_in.is_some());
+        return decided.try_for_each(|request| tell_request(f, request));
     }
     for (at, request) in shown.requests.iter().enumerate() {
         if shown.cut_after == Some(at) {
             writeln!(f, "        ~~~~ power cut ~~~~")?;
         }
-        tell_request(f, request, "")?;
+        tell_request(f, request)?;
     }
     if shown.cut_after == Some(shown.requests.len()) {
         writeln!(f, "        ~~~~ power cut ~~~~")?;
@@ -77,15 +76,17 @@ fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed:
     }
 }
 
-fn tell_request(f: &mut fmt::Formatter<'_>, request: &Request, when: &str) -> fmt::Result {
-    let fate = request.fate.says();
-    writeln!(f, "        {when}{}{fate}", request.says)
+fn tell_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
+    request.lines().iter().try_for_each(|line| writeln!(f, "        {}", printable(line)))
 }
 
 fn tell_recovery(f: &mut fmt::Formatter<'_>, shown: &Shown) -> fmt::Result {
     writeln!(f, "      Recovery:")?;
-    for line in &shown.recovery {
-        writeln!(f, "        {line}")?;
+    for request in &shown.recovery_requests {
+        tell_request(f, request)?;
+    }
+    for line in shown.recovery.iter().flat_map(|finding| finding.lines()) {
+        writeln!(f, "        {}", printable(line))?;
     }
     match &shown.tree {
         Some(tree) => indent(f, &tree.to_string(), "        "),

@@ -137,6 +137,13 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// What a write of a block says, for people, given what the disk shows before it: for blocks that say nothing by
+    /// themselves, such as a copy in a journal.
+    fn written(&self, disk: &Image, block: Block, content: &[u8]) -> Option<String> {
+        let _ = disk;
+        self.block_content(block, content)
+    }
+
     /// How many pending writes its disk's volatile cache holds; `None`: any number.
     fn cache(&self) -> Option<usize> {
         None

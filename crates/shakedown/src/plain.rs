@@ -205,7 +205,7 @@ fn shown(says: String) -> Shown {
         op: None,
         outcome: None,
         requests: Vec::new(),
-        lost_earlier: Vec::new(),
+        recovery_requests: Vec::new(),
         cut_after: None,
         tree: None,
         recovery: Vec::new(),

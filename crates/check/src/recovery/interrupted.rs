@@ -26,7 +26,7 @@ use crate::{
     compare::differences,
     haste::Haste,
     options::CheckOptions,
-    requests::{self, Fate},
+    requests::{self, Teller},
     target::{Finding, Target},
 };
 
@@ -183,15 +183,16 @@ impl<T: Target> Search<'_, T> {
     fn finding(&self, view: View, disk: &Disk, crashed: &CrashState, wrong: &str) -> Finding {
         let log = disk.log();
         let cut = log.cut(crashed.position);
-        let mut says = Vec::new();
-        for (index, entry) in log.entries() {
-            let fate = requests::fate(&cut, &crashed.taken.0, index);
-            if fate != Fate::NeverIssued {
-                says.push(format!("{}{}", requests::describe(self.target, log, &entry.kind), fate.says()));
-            }
+        let mut teller = Teller::new(self.target, log.base().clone());
+        let mut lines = vec![format!("the power was cut again during recovery, on {}, after:", view.says())];
+        for (index, entry) in log.entries().filter(|(index, _)| index.0 < crashed.position.0) {
+            let taken = crashed.taken.0.iter().find(|taken| taken.entry == index);
+            let torn = taken.and_then(|taken| taken.blocks.as_deref());
+            let request = teller.tell(entry, requests::fate(&cut, &crashed.taken.0, index), torn);
+            lines.extend(request.lines().into_iter().map(|line| format!("  {line}")));
         }
-        let (view, says) = (view.says(), says.join(", "));
-        let detail = format!("the power was cut again during recovery, on {view}, after: {says}; then: {wrong}");
+        lines.push(format!("recovered again: {wrong}"));
+        let detail = lines.join("\n");
         Finding { property: RECOVERY_INTERRUPTED, detail }
     }
 }

@@ -185,7 +185,7 @@ fn a_story_names_the_request_that_fails() {
     assert_eq!(
         told,
         r#"   1. create("/a", mode=0644), while its write 2 fails = EIO (input/output error)
-        write file a (1 blocks)
+        write file a: 4 x 01
 
 Broken: fault (critical)
   create("/a", mode=0644) while its write 2 fails, it failed, but tree: /a: is a file with 0 bytes, expected nothing

@@ -140,8 +140,8 @@ fn a_replay_shows_requests_and_their_fate() {
     assert_eq!(
         requests,
         [
-            ("write block 0 (1 blocks)", Fate::Reached),
-            ("write block 1 (1 blocks)", Fate::NeverIssued),
+            ("write block 0", Fate::Reached),
+            ("write block 1: 1 x 0a, 7 x ee", Fate::NeverIssued),
             ("flush", Fate::NeverIssued),
         ]
     );
@@ -156,9 +156,9 @@ fn a_story_has_the_ops_the_power_cut_and_the_broken_promise() {
         told,
         r#"   1. create("/a", mode=0644)
    2. write("/a", at=end, len=1, fill=10)
-        write block 0 (1 blocks)  [on disk]
+        write block 0  [on disk]
         ~~~~ power cut ~~~~
-        write block 1 (1 blocks)  [never issued]
+        write block 1: 1 x 0a, 7 x ee  [never issued]
         flush  [never issued]
       Recovery:
         /
@@ -169,7 +169,7 @@ Broken: no-foreign-data (critical)
 "#
     );
     let long = Story { trace: &trace, replayed: &replayed, every_step: true }.to_string();
-    assert!(long.contains("   1. create(\"/a\", mode=0644)\n        write block 2 (1 blocks)\n"), "{long}");
+    assert!(long.contains("   1. create(\"/a\", mode=0644)\n        write block 2"), "{long}");
 
     let right = Store::new(Kind::OneBlock, Flaw::None);
     let live = trace_of(

@@ -11,7 +11,7 @@
 
 use disk::{Block, BlockSize, Geometry, Image};
 
-use super::record::{JournalSuper, Record};
+use super::record::JournalSuper;
 use crate::nodes::{Ino, Kind};
 
 /// Bytes in a block.
@@ -26,15 +26,15 @@ pub(super) const ZEROS: Content = [0; BLOCK_BYTES];
 pub(super) const SUPER: Block = Block(0);
 pub(super) const BLOCK_BITMAP: Block = Block(1);
 pub(super) const INODE_BITMAP: Block = Block(2);
-const INODE_TABLE: Block = Block(3);
+pub(super) const INODE_TABLE: Block = Block(3);
 pub(super) const JOURNAL_SUPER: Block = Block(5);
-const LOG: Block = Block(6);
+pub(super) const LOG: Block = Block(6);
 
 /// Inodes are numbered from 1, so that 0 can stand for none.
 pub(super) const ROOT: Ino = Ino(1);
 pub(super) const INODES: u32 = 8;
 const INODE_BYTES: usize = 8;
-const INODES_PER_BLOCK: u32 = 4;
+pub(super) const INODES_PER_BLOCK: u32 = 4;
 
 /// The longest name.
 pub(super) const NAME_BYTES_MAX: usize = 6;
@@ -110,68 +110,6 @@ impl Layout {
         }
         image
     }
-
-    /// What lies in a block, for people.
-    pub(super) fn block_name(self, block: Block) -> String {
-        match block {
-            SUPER => "superblock".to_owned(),
-            BLOCK_BITMAP => "block bitmap".to_owned(),
-            INODE_BITMAP => "inode bitmap".to_owned(),
-            JOURNAL_SUPER => "journal superblock".to_owned(),
-            Block(number) if number < JOURNAL_SUPER.0 => {
-                let first = (number - INODE_TABLE.0) * INODES_PER_BLOCK + 1;
-                format!("inode table, inodes {first}-{}", first + INODES_PER_BLOCK - 1)
-            }
-            Block(number) if number < self.data_start().0 => format!("log block {}", number - LOG.0),
-            Block(number) => format!("data block {}", number - self.data_start().0),
-        }
-    }
-
-    /// What a block's content says, for people, where its place alone tells what it is.
-    pub(super) fn block_content(self, block: Block, content: &[u8]) -> Option<String> {
-        let content: Content = content.try_into().ok()?;
-        match block {
-            SUPER => Some(match Super::decode(&content, self)? {
-                Super { clean: true } => "clean".to_owned(),
-                Super { clean: false } => "in use".to_owned(),
-            }),
-            JOURNAL_SUPER => JournalSuper::decode(&content, self).map(|found| found.to_string()),
-            BLOCK_BITMAP => Some(bits(&content, usize::from(self.data), 0, "data blocks")),
-            INODE_BITMAP => Some(bits(&content, INODES as usize, 1, "inodes")),
-            Block(number) if number < JOURNAL_SUPER.0 => {
-                let first = (number - INODE_TABLE.0) * INODES_PER_BLOCK + 1;
-                let inodes = (first..first + INODES_PER_BLOCK).map(Ino);
-                let said: Vec<String> = inodes.filter_map(|ino| self.inode_content(&content, ino)).collect();
-                Some(if said.is_empty() { "all inodes free".to_owned() } else { said.join("; ") })
-            }
-            Block(number) if number < self.data_start().0 => Record::decode(&content).map(|record| record.to_string()),
-            _ => None,
-        }
-    }
-
-    fn inode_content(self, table: &Content, ino: Ino) -> Option<String> {
-        let said = match Inode::load(table, ino) {
-            Err(Damaged) => "damaged".to_owned(),
-            Ok(inode) => {
-                let Inode { kind, links, size, direct, indirect } = inode?;
-                let kind = if kind == Kind::Dir { "directory" } else { "file" };
-                let pointer = |what: &str, block: Block| match self.data_index(block) {
-                    _ if block == NONE => String::new(),
-                    Some(index) => format!(", {what} data block {index}"),
-                    None => format!(", {what} block {}, which is none of the data area", block.0),
-                };
-                let (direct, indirect) = (pointer("direct", direct), pointer("indirect", indirect));
-                format!("{kind}, {links} links, {size} bytes{direct}{indirect}")
-            }
-        };
-        Some(format!("inode {}: {said}", ino.0))
-    }
-}
-
-fn bits(bitmap: &Content, count: usize, first: usize, what: &str) -> String {
-    let taken: Vec<String> =
-        (0..count).filter(|bit| get_bit(bitmap, *bit)).map(|bit| (bit + first).to_string()).collect();
-    format!("{what} {} in use", taken.join(" "))
 }
 
 /// One bit of a bitmap.

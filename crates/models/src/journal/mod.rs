@@ -21,6 +21,7 @@ mod record;
 mod repair;
 mod replay;
 mod volume;
+mod words;
 
 use std::{num::NonZeroU64, sync::Arc};
 
@@ -329,5 +330,9 @@ impl Nodes for Journal {
 
     fn block_content(&self, block: Block, content: &[u8]) -> Option<String> {
         self.variant.layout.block_content(block, content)
+    }
+
+    fn written(&self, disk: &Image, block: Block, content: &[u8]) -> Option<String> {
+        self.variant.layout.written(disk, block, content)
     }
 }

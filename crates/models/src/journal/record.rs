@@ -113,22 +113,6 @@ impl Record {
     }
 }
 
-impl fmt::Display for Record {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = |blocks: &mut dyn Iterator<Item = Block>| {
-            blocks.map(|block| block.0.to_string()).collect::<Vec<_>>().join(" ")
-        };
-        match &self.kind {
-            RecordKind::Descriptor(tags) => {
-                write!(f, "copies of blocks {} follow", numbers(&mut tags.iter().map(|tag| tag.home)))?;
-            }
-            RecordKind::Revoke(blocks) => write!(f, "blocks {} are revoked", numbers(&mut blocks.iter().copied()))?,
-            RecordKind::Commit => f.write_str("commit")?,
-        }
-        write!(f, ", transaction {}", self.sequence)
-    }
-}
-
 /// The copy of a block as it goes to the log, and whether it had to be escaped.
 pub(super) fn escape(content: &Content) -> (Content, bool) {
     if !content.starts_with(&MAGIC) {

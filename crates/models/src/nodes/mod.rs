@@ -258,6 +258,12 @@ pub trait Nodes: Send + Sync {
         let _ = (block, content);
         None
     }
+
+    /// What a write of a block says, for people, given what the disk shows before it.
+    fn written(&self, disk: &Image, block: Block, content: &[u8]) -> Option<String> {
+        let _ = disk;
+        self.block_content(block, content)
+    }
 }
 
 /// What a user sees of a disk that refused a request, or of memory that ran out.

@@ -110,4 +110,8 @@ impl<N: Nodes> Target for NodeTarget<N> {
     fn block_content(&self, block: Block, content: &[u8]) -> Option<String> {
         self.nodes.block_content(block, content)
     }
+
+    fn written(&self, disk: &Image, block: Block, content: &[u8]) -> Option<String> {
+        self.nodes.written(disk, block, content)
+    }
 }
