@@ -31,6 +31,9 @@ pub(crate) struct Tried {
 /// An op that there was no room for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
+    /// Which list it is in, and whether it is the first of that list: then nothing was granted before it.
+    pub list: usize,
+    pub first: bool,
     pub op: Op,
     pub errno: Errno,
 }
@@ -45,9 +48,9 @@ pub(crate) fn try_all<T: Target>(
     mut done: impl FnMut(&mut Disk),
 ) -> Tried {
     let mut tried = Tried::default();
-    for ops in target.probe(tree) {
+    for (list, ops) in target.probe(tree).into_iter().enumerate() {
         let mut disk = disk.clone();
-        tried.wrong = try_out(target, mounted, &mut disk, tree, (ops, &mut tried.refused));
+        tried.wrong = try_out(target, mounted, &mut disk, tree, (ops, list, &mut tried.refused));
         done(&mut disk);
         if tried.wrong.is_some() {
             break;
@@ -62,16 +65,20 @@ fn try_out<T: Target>(
     mounted: &T::Mounted,
     disk: &mut Disk,
     tree: &Tree,
-    (ops, refused): (Vec<Op>, &mut Vec<Refused>),
+    (ops, list, refused): (Vec<Op>, usize, &mut Vec<Refused>),
 ) -> Option<Finding> {
     let mut state = State::fresh(target, mounted.clone(), disk.clone(), tree, 0);
-    let wrong = ops.into_iter().chain([Op::Remount]).find_map(|op| wrong_after(target, &mut state, op, refused));
+    let wrong = ops.into_iter().chain([Op::Remount]).enumerate().find_map(|(place, op)| {
+        wrong_after(target, &mut state, op.clone(), |errno| {
+            refused.push(Refused { list, first: place == 0, op, errno });
+        })
+    });
     *disk = state.disk;
     wrong
 }
 
 /// Runs an op as a whole. What is not critical is left to the search: it is no reason to call a file system unusable.
-fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: &mut Vec<Refused>) -> Option<Finding> {
+fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: impl FnOnce(Errno)) -> Option<Finding> {
     let undisturbed = Faults::new();
     let task = state.begin(op, 0);
     let outcome = loop {
@@ -82,7 +89,7 @@ fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: &mu
     let done = state.tasks.remove(task);
     let wrong = state.finish(target, &done, &outcome, &undisturbed, None).into_iter().find(Finding::is_critical);
     if let (None, Err(errno @ (Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG))) = (&wrong, &outcome) {
-        refused.push(Refused { op: done.op.clone(), errno: *errno });
+        refused(*errno);
     }
     let wrong = wrong?;
     let detail = if wrong.property == OUTCOME {

@@ -115,12 +115,15 @@ impl<'a, T: Target> Teller<'a, T> {
             EntryKind::Write { block, data } => self.tell_write("write", *block, data, taken),
             EntryKind::Fua { block, data } => self.tell_write("write (FUA)", *block, data, taken),
         };
-        entry.apply(&mut self.image);
+        if !matches!(entry.kind, EntryKind::Write { .. } | EntryKind::Fua { .. }) {
+            entry.apply(&mut self.image);
+        }
         Request { says, blocks, fate, decided_in: None }
     }
 
+    /// Each block is read with those before it in place: a copy follows its descriptor in one write, too.
     fn tell_write(
-        &self,
+        &mut self,
         verb: &str,
         first: Block,
         data: &[u8],
@@ -128,8 +131,11 @@ impl<'a, T: Target> Teller<'a, T> {
     ) -> (String, Vec<RequestBlock>) {
         let size = self.image.geometry().block_size.bytes();
         let blocks: Vec<(Block, &[u8])> = (first.0..).map(Block).zip(data.chunks(size)).collect();
-        let said: Vec<Option<String>> =
-            blocks.iter().map(|(block, content)| self.target.written(&self.image, *block, content)).collect();
+        let mut said = Vec::with_capacity(blocks.len());
+        for (block, content) in &blocks {
+            said.push(self.target.written(&self.image, *block, content));
+            self.image.write(*block, content).expect("the disk has taken it");
+        }
         let head = format!("{verb} {}{}", self.target.block_name(first), how_many(blocks.len()));
         let plain = || runs(data).map_or_else(|| head.clone(), |runs| format!("{head}: {runs}"));
         if taken.is_none() && said.iter().all(Option::is_none) {

@@ -183,3 +183,22 @@ impl Storage for Looked<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_with_a_guest_decides_who_is_accused() {
+        let console = || String::from("the last words");
+        let cases = [
+            (Trouble::Guest(GuestError::Died { console: console() }), "kernel-bug"),
+            (Trouble::Guest(GuestError::Hung { console: console() }), "kernel-hangs"),
+            (Trouble::Guest(GuestError::Start(std::io::ErrorKind::NotFound.into())), "guest-unavailable"),
+            (Trouble::Nondeterministic, "guest-nondeterministic"),
+        ];
+        for (trouble, expected) in cases {
+            assert_eq!(trouble.finding().property.name, expected);
+        }
+    }
+}

@@ -106,7 +106,10 @@ fn what_is_said_names_the_op_and_the_values() {
     assert_eq!(detail, format!("{early}, {says}"));
     let detail = said(Kind::OneBlock, Flaw::Full, Prefix, Mountable, "usable");
     let says = r#"after recovery, create("/a", mode=0644) failed with ENOSPC (no space left on device)"#;
-    assert_eq!(detail, format!("{early}, {says}; unmounted and mounted instead of crashed, it has the room"));
+    assert_eq!(
+        detail,
+        format!("{early}, {says}; unmounted and mounted instead of crashed, it has room for that and more")
+    );
     let detail = said(Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, "usable");
     assert_eq!(detail, "after recovery and remount(), tree: /a: is missing, expected a file with 0 bytes");
     let detail = said(Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, "recovery-nondeterministic");

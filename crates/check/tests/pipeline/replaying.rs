@@ -7,6 +7,7 @@ use vfs::{Op, Value, contract::Contract};
 use crate::{
     searching::{options, search, trace_of},
     store::{Flaw, Kind, Store},
+    toy::{A, B, BAD, Toy, found_if, get},
 };
 
 const FLAWS: [(Kind, Flaw); 16] = [
@@ -181,4 +182,41 @@ Broken: no-foreign-data (critical)
     let told = Story { trace: &live, replayed: &replayed, every_step: false }.to_string();
     assert!(told.ends_with("The trace no longer violates contents.\n"), "{told}");
     assert!(!told.contains("power cut"), "{told}");
+}
+
+/// What a power cut made of the writes of an earlier op is said at that op.
+#[test]
+fn a_story_says_what_became_of_earlier_writes() {
+    let loses_a =
+        Toy { fsck: |disk| Ok(found_if(get(disk, B) != 0 && get(disk, A) == 0, BAD, "b without a")), ..Toy::RIGHT };
+    let trace = trace_of(&loses_a, options(CrashMode::Subsets, Contract::Mountable), "bad");
+    let replayed = replay(&loses_a, &trace).expect("it belongs to this toy");
+    let told = Story { trace: &trace, replayed: &replayed, every_step: false }.to_string();
+    let expected = r#"   1. create("/a", mode=0644)
+        write file a: 4 x 01  [in the cache until the power cut in 2: lost with the cache]
+   2. create("/b", mode=0644)
+        write file b: 4 x 01  [on disk]
+        ~~~~ power cut ~~~~
+"#;
+    assert!(told.starts_with(expected), "{told}");
+}
+
+/// A write of several blocks says what each holds, and which of them a torn one left.
+#[test]
+fn a_story_tells_a_torn_write_block_by_block() {
+    let torn = Toy {
+        create: |disk, file| disk.write(file, &[1, 1, 1, 1, 2, 2, 2, 2]),
+        fsck: |disk| Ok(found_if(get(disk, A) == 0 && get(disk, B) == 2, BAD, "the second half only")),
+        ..Toy::RIGHT
+    };
+    let trace = trace_of(&torn, options(CrashMode::Torn, Contract::Mountable), "bad");
+    let replayed = replay(&torn, &trace).expect("it belongs to this toy");
+    let told = Story { trace: &trace, replayed: &replayed, every_step: false }.to_string();
+    let expected = r#"   1. create("/a", mode=0644)
+        write file a (2 blocks)  [torn: partly on disk]
+          file a: 4 x 01  [lost with the cache]
+          file b: 4 x 02  [on disk]
+        ~~~~ power cut ~~~~
+"#;
+    assert!(told.starts_with(expected), "{told}");
 }

@@ -3,6 +3,7 @@
 //! These tests need a guest kernel (`shakedown kernel build`); without one each says that it was skipped, or, in CI,
 //! fails.
 
+mod accusing;
 mod determinism;
 mod dying;
 mod searching;

@@ -4,7 +4,7 @@
 use check::{Target, Task};
 use disk::{Disk, OpIndex};
 use libs::{Ext4Volume, FatVolume, Flash, ext4, fat, littlefs};
-use vfs::{Op, Outcome, Reference};
+use vfs::{Errno, Op, Outcome, Reference};
 
 const BEFORE: [&str; 3] = [r#"create("/f")"#, r#"mkdir("/d")"#, r#"create("/d/g")"#];
 
@@ -77,4 +77,23 @@ fn fat_lets_a_directory_vanish_into_itself() {
 fn ext4_confuses_two_errors_of_rename() {
     let expected = [r#"rename("/f", "/d"): ENOTDIR, not EISDIR"#, r#"rename("/d", "/f"): EISDIR, not ENOTDIR"#];
     assert_eq!(differences(&ext4(Ext4Volume::default())), expected);
+}
+
+/// The longest name that a target declares can be made, and the next one is too long, to the library or to POSIX.
+fn names_have_their_limit(target: &impl Target, expected: usize) {
+    assert_eq!(target.name_bytes_max(), Some(expected));
+    for (bytes, is_fine) in [(expected, true), (expected + 1, false)] {
+        let op: Op = format!("create(\"/{}\")", "a".repeat(bytes)).parse().unwrap();
+        let outcome = run(target, &mut Disk::new(target.mkfs()), &op);
+        assert_eq!(outcome.err(), (!is_fine).then_some(Errno::ENAMETOOLONG), "{bytes} bytes");
+    }
+}
+
+#[test]
+fn names_are_as_long_as_each_library_says() {
+    for (block, expected) in [(128, 108), (256, 236), (512, 255)] {
+        names_have_their_limit(&littlefs(Flash { block, ..Flash::default() }), expected);
+    }
+    names_have_their_limit(&fat(FatVolume { sectors: 64, ..FatVolume::default() }), 255);
+    names_have_their_limit(&ext4(Ext4Volume::default()), 255);
 }

@@ -1,6 +1,7 @@
 //! The disk in words, for stories: what lies in a block, and what its content says.
 
 use disk::{Block, Image};
+use vfs::tree::Runs;
 
 use super::{
     layout::{
@@ -62,8 +63,8 @@ impl Layout {
             unescape(&mut copy);
         }
         let name = self.block_name(home);
-        let said = self.block_content(home, &copy);
-        Some(said.map_or_else(|| format!("copy of {name}"), |said| format!("copy of {name}: {said}")))
+        let said = self.block_content(home, &copy).unwrap_or_else(|| Runs(&copy).to_string());
+        Some(format!("copy of {name}: {said}"))
     }
 
     fn is_log(self, block: Block) -> bool {
@@ -134,4 +135,37 @@ fn bits(bitmap: &Content, count: usize, first: usize, what: &str) -> String {
 
 fn count(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::layout::{ZEROS, set_bit};
+
+    #[test]
+    fn a_copy_in_the_log_is_told_by_its_descriptor() {
+        let layout = Layout { log: 12, data: 4 };
+        let mut disk = layout.format();
+        let mut bitmap = ZEROS;
+        set_bit(&mut bitmap, 1, true);
+        let copy = layout.log_block(12);
+        assert_eq!(layout.written(&disk, copy, &bitmap), None, "without a descriptor nobody knows");
+        // The log goes round: the descriptor is its last block, the copy its first.
+        let tags = [Tag { home: INODE_BITMAP, escaped: false }].into_iter().collect();
+        let descriptor = Record { sequence: 7, kind: RecordKind::Descriptor(tags) };
+        disk.write(layout.log_block(11), &descriptor.encode()).unwrap();
+        assert_eq!(layout.written(&disk, copy, &bitmap).unwrap(), "copy of inode bitmap: inodes 2 in use");
+        assert_eq!(layout.record_content(&descriptor), "transaction 7: copies of inode bitmap follow");
+        assert_eq!(layout.written(&disk, layout.log_block(1), &bitmap), None, "it announces one copy only");
+    }
+
+    #[test]
+    fn a_block_of_data_is_a_directory_if_it_looks_like_one() {
+        let layout = Layout { log: 12, data: 4 };
+        let mut content = ZEROS;
+        assert_eq!(layout.block_content(layout.data_start(), &content), None);
+        DirEntry::store(&mut content, 1, Some(DirEntry { ino: Ino(3), name: "b" }));
+        assert_eq!(layout.block_content(layout.data_start(), &content).unwrap(), "\"b\" is inode 3");
+        assert_eq!(layout.block_content(layout.data_start(), &[7; 32]), None);
+    }
 }

@@ -84,6 +84,25 @@ fn a_run_that_was_cut_short_goes_on_to_the_same_end() {
     assert_eq!(files(scratch.path()), ["summary.json", "traces/001.json", "traces/002.json"]);
 }
 
+/// Making waiting states and violations again is not work that a run has done.
+#[test]
+fn what_is_done_again_to_resume_is_not_counted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    let plan = ["check", "model:cow?flaw=no-barrier", "--crash", "subsets", "--depth", "3", "--threads", "1", "--json"];
+    let uninterrupted = shakedown(&plan).json();
+    assert_eq!(uninterrupted["complete"], true);
+    shakedown(&[&plan[..], &["--out", out, "--budget", "60states"]].concat());
+    shakedown(&["check", "--resume", out, "--budget", "120states", "--threads", "1", "--json"]);
+    let resumed = shakedown(&["check", "--resume", out, "--threads", "1", "--json"]).json();
+    assert_eq!(resumed["resumed"], 2);
+    for key in ["states", "states_revisited", "ops", "crash_states"] {
+        assert_eq!(resumed[key], uninterrupted[key], "{key}");
+    }
+    let recoveries = |run: &Value| run["recoveries"].as_u64().unwrap() + run["recoveries_memoised"].as_u64().unwrap();
+    assert_eq!(recoveries(&resumed), recoveries(&uninterrupted));
+}
+
 #[test]
 fn a_limit_of_an_earlier_part_is_not_forgotten() {
     let scratch = tempfile::tempdir().unwrap();

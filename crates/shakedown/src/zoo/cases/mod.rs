@@ -71,7 +71,8 @@ mod tests {
     fn the_zoo_violates_every_property_that_there_is() {
         let mut declared: BTreeSet<String> = Clause::ALL.iter().map(|clause| clause.name().to_owned()).collect();
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        // The zoo boots no kernel and mounts nothing: what can be wrong there, the tests of these crates provoke.
+        // The zoo boots no kernel and mounts nothing: what can be wrong there, the tests of these crates provoke; see
+        // also the next test.
         for member in fs::read_dir(crates).unwrap().map(|member| member.unwrap().path()) {
             if !member.ends_with("guest") && !member.ends_with("host") {
                 add_declared(&member.join("src"), &mut declared);
@@ -82,6 +83,22 @@ mod tests {
         let missing: Vec<&String> = declared.difference(&violated).collect();
         let unknown: Vec<&String> = violated.difference(&declared).collect();
         assert!(missing.is_empty() && unknown.is_empty(), "without a case: {missing:?}; unknown: {unknown:?}");
+    }
+
+    /// What a kernel can be accused of, the tests of that crate provoke: each property is named in one that does.
+    #[test]
+    fn every_property_of_guests_is_named_in_their_tests() {
+        let guest = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("guest");
+        let mut declared = BTreeSet::new();
+        add_declared(&guest.join("src"), &mut declared);
+        let read = |file| fs::read_to_string(guest.join(file)).unwrap();
+        let (runner, tests) = (read("src/runner.rs"), read("tests/kernel/accusing.rs"));
+        let is_named = |name: &&String| {
+            let name = format!("\"{name}\"");
+            tests.contains(&name) || runner.split("#[cfg(test)]").skip(1).any(|tests| tests.contains(&name))
+        };
+        let missing: Vec<&String> = declared.iter().filter(|name| !is_named(name)).collect();
+        assert!(declared.contains("kernel-bug") && missing.is_empty(), "{missing:?} of {declared:?}");
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! Everything that a guest can be accused of, provoked: by damage on its disk, or by a kernel that is none.
+//!
+//! The zoo boots no kernel, so its tests look here for a property of guests.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use check::Target as _;
+use disk::{Block, Disk};
+use guest::{FileSystem, GuestTarget};
+
+use crate::{ext2, ext4, target, task};
+
+/// Says to a copy of this test, started with another cache, which accusation it is to expect.
+const EXPECTED: &str = "SHAKEDOWN_TEST_ACCUSED_OF";
+
+/// Sectors of a block of the smallest file systems.
+const BLOCK_SECTORS: u32 = 2;
+
+/// What a target is accused of after a mount.
+fn accused_after_mount(target: &GuestTarget, disk: &mut Disk) -> Option<&'static str> {
+    let mounted = target.mount(disk).expect("a guest that is lost is no errno");
+    target.complaint(&mounted).map(|finding| finding.property.name)
+}
+
+fn fill_block(disk: &mut Disk, block: u32, fill: u8) {
+    disk.write(Block(block * BLOCK_SECTORS), &[fill; 1024]).unwrap();
+}
+
+#[test]
+fn damage_that_the_kernel_meets_is_reported() {
+    let Some(target) = target(ext2()) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    assert_eq!(accused_after_mount(&target, &mut disk), None, "a fresh disk has no damage");
+    // The block after the boot block is the superblock.
+    fill_block(&mut disk, 1, 0);
+    assert_eq!(accused_after_mount(&target, &mut disk), Some("damage-reported"));
+}
+
+/// The kernel does not look at bits of the block bitmap before it needs a block; the check does.
+#[test]
+fn damage_that_only_the_check_meets_is_reported() {
+    let Some(target) = target(ext4()) else { return };
+    let fresh = target.mkfs();
+    let checked = |disk: &mut Disk| target.full_fsck(disk).expect("it is asked for").unwrap();
+    assert_eq!(checked(&mut Disk::new(fresh.clone())), []);
+    let bitmap = (0..fresh.geometry().blocks / BLOCK_SECTORS).find(|block| {
+        // The only block that begins with bits of used blocks and ends with the padding behind the last one.
+        let first = Block(block * BLOCK_SECTORS);
+        fresh.block(first)[..32] == [0xff; 32] && fresh.block(Block(first.0 + 1))[480..] == [0xff; 32]
+    });
+    let first = Block(bitmap.expect("there is a block bitmap") * BLOCK_SECTORS);
+    let mut damaged = Disk::new(fresh.clone());
+    let mut sector = fresh.block(first).to_vec();
+    sector[0] = 0;
+    damaged.write(first, &sector).unwrap();
+    let found = checked(&mut damaged);
+    assert_eq!(found.first().map(|finding| finding.property.name), Some("fsck-not-clean"), "{found:?}");
+}
+
+#[test]
+fn a_disk_that_changes_by_itself_is_reported() {
+    let Some(target) = target(ext2()) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    fill_block(&mut disk, 50, 1);
+    assert!(target.step(&mut mounted, &mut disk, &mut task("create(\"/f\")", 0)).unwrap().is_err());
+    assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-nondeterministic");
+}
+
+/// A kernel that ends at once, and one for which there is no room on this machine. That a kernel hangs is known only
+/// after a minute of silence; `runner.rs` has a test of what is made of that.
+#[test]
+fn a_kernel_that_is_none_is_reported() {
+    if let Ok(expected) = std::env::var(EXPECTED) {
+        let target = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false);
+        let mut disk = Disk::new(target.mkfs());
+        assert_eq!(accused_after_mount(&target, &mut disk), Some(expected.as_str()));
+        return;
+    }
+    if target(ext2()).is_none() {
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    put_kernel(cache.path(), "#!/bin/sh\necho Kernel panic - not syncing\n");
+    for (folder, expected) in [(cache.path(), "kernel-bug"), (&cache.path().join("missing"), "guest-unavailable")] {
+        let ran = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "accusing::a_kernel_that_is_none_is_reported", "--nocapture"])
+            .env("XDG_CACHE_HOME", cache.path())
+            .env("TMPDIR", folder)
+            .env(EXPECTED, expected)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{expected}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// Puts a program where the kernel is looked for.
+fn put_kernel(cache: &Path, program: &str) {
+    let kernels = cache.join("shakedown/kernels");
+    fs::create_dir_all(kernels.join("none")).unwrap();
+    fs::write(kernels.join("current"), "none").unwrap();
+    let file = kernels.join("none/linux");
+    fs::write(&file, program).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    let names = ["base_crng", "crngs", "batched_entropy_u8", "batched_entropy_u16", "batched_entropy_u32"];
+    let names = names.iter().chain(&["batched_entropy_u64", "input_pool"]);
+    let symbols: Vec<String> = names.map(|name| format!("1000 30 d {name}\n")).collect();
+    fs::write(kernels.join("none/random-state"), symbols.concat()).unwrap();
+}
