@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 use check::Trace;
 
-use crate::summary::Summary;
+use crate::{summary::Summary, text_file};
 
 const SUMMARY: &str = "summary.json";
 const TRACES: &str = "traces";
@@ -47,7 +47,7 @@ impl Folder {
     /// There is no run.
     pub fn open(path: &Path) -> Result<(Self, Summary)> {
         let summary = path.join(SUMMARY);
-        let text = fs::read_to_string(&summary)
+        let text = text_file::read(&summary)
             .with_context(|| format!("resume {}: there is no readable {SUMMARY}", path.display()))?;
         let summary = serde_json::from_str(&text)
             .with_context(|| format!("resume {}: its {SUMMARY} is not one of ours", path.display()))?;

@@ -18,6 +18,7 @@ mod screen;
 mod settings;
 mod story;
 mod summary;
+mod text_file;
 mod usage;
 mod workloads;
 mod zoo;

@@ -110,7 +110,7 @@ fn collect<'a>(found: impl Iterator<Item = &'a NamedWorkload>, names: Vec<Arc<st
 }
 
 fn read(path: &Path) -> Result<Vec<NamedWorkload>> {
-    let text = fs::read_to_string(path).with_context(|| format!("read the ops in {}", path.display()))?;
+    let text = text_file::read(path).with_context(|| format!("read the ops in {}", path.display()))?;
     let found = if jlang::is_jlang(&text) {
         jlang::parse(&text).map(|ops| vec![NamedWorkload { name: String::new(), ops }]).map_err(anyhow::Error::from)
     } else {

@@ -10,7 +10,7 @@ use crate::{
     arguments::Replay,
     registry::Named,
     screen::{self, Paint},
-    story,
+    story, text_file,
 };
 
 /// Tells a trace with every step.
@@ -19,7 +19,7 @@ use crate::{
 /// The trace cannot be read, or it does not fit its target.
 pub fn run(arguments: &Replay) -> Result<Verdict> {
     let file = arguments.trace.display();
-    let text = fs::read_to_string(&arguments.trace).with_context(|| format!("read {file}"))?;
+    let text = text_file::read(&arguments.trace).with_context(|| format!("read {file}"))?;
     let in_file = || format!("use {file}");
     let mut trace = Trace::from_json(&text).with_context(in_file)?;
     let named = Named::parse(&trace.target).with_context(in_file)?;
