@@ -1,8 +1,8 @@
 //! Where a target may legally differ from the reference: the one place, each difference with its reason.
 //!
 //! - **Usable capacity.** A real disk fills up and a real format has a largest file; the reference has neither limit.
-//!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes a
-//!   file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
+//!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
+//!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
 //!   every op. After a recovery there is less excuse (`room.rs`).
 
 use vfs::{Errno, Fallocate, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference};
@@ -43,9 +43,9 @@ fn may_need_room(op: &Op) -> bool {
         OpKind::Open => matches!(op, Op::Open { flags, .. } if flags.0 & (OpenFlags::CREAT | OpenFlags::TRUNC).0 != 0),
         // Data needs blocks. So does a longer file where a format has no holes (FAT), and a hole that splits an extent.
         OpKind::Write | OpKind::Fallocate | OpKind::Setxattr => true,
-        // What never overwrites must write the new metadata before it can free the old: btrfs and F2FS give `ENOSPC` even
-        // for unlink, and so do the models that are made after them. POSIX lists it for none of these but rename, and
-        // forbids it for none, since an op may fail for errors that are not listed.
+        // What never overwrites must write the new metadata before it can free the old: btrfs and F2FS give `ENOSPC`
+        // even for unlink, and so do the models that are made after them. POSIX lists it for none of these but rename,
+        // and forbids it for none, since an op may fail for errors that are not listed.
         OpKind::Truncate | OpKind::Unlink | OpKind::Rmdir | OpKind::Rename => true,
         OpKind::Chmod | OpKind::Chown | OpKind::Removexattr => true,
         // Whatever they make durable was granted its room by the op that made it: file systems that put allocation off

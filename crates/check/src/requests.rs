@@ -131,18 +131,20 @@ impl<'a, T: Target> Teller<'a, T> {
     ) -> (String, Vec<RequestBlock>) {
         let size = self.image.geometry().block_size.bytes();
         let blocks: Vec<(Block, &[u8])> = (first.0..).map(Block).zip(data.chunks(size)).collect();
+        // Some say what a write says as a whole.
+        let whole = self.target.written(&self.image, first, data).filter(|_| taken.is_none());
         let mut said = Vec::with_capacity(blocks.len());
         for (block, content) in &blocks {
             said.push(self.target.written(&self.image, *block, content));
             self.image.write(*block, content).expect("the disk has taken it");
         }
+        if let Some(content) = whole {
+            return (format!("{verb} {}: {content}", self.target.block_name(first)), Vec::new());
+        }
         let head = format!("{verb} {}{}", self.target.block_name(first), how_many(blocks.len()));
         let plain = || runs(data).map_or_else(|| head.clone(), |runs| format!("{head}: {runs}"));
         if taken.is_none() && said.iter().all(Option::is_none) {
             return (plain(), Vec::new());
-        }
-        if let [Some(content)] = said.as_slice() {
-            return (format!("{head}: {content}"), Vec::new());
         }
         let fate = |block: Block| match taken {
             None => None,

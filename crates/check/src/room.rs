@@ -6,8 +6,8 @@
 //! back further, or shows half of an op, nobody can say how much room there ought to be: what took it may be gone.
 //!
 //! How much room the same files leave is not exact either, where it depends on how they lie: a file system that writes
-//! to logs may need a cleaning more or less. So there is a margin. What was lost is the room for the first op of a trial,
-//! before anything was granted, while the other has room for the whole trial.
+//! to logs may need a cleaning more or less. So there is a margin. What was lost is the room for the first op of a
+//! trial, before anything was granted, while the other has room for the whole trial.
 
 use std::cell::OnceCell;
 
