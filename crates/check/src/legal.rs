@@ -35,6 +35,7 @@ pub(crate) fn compare(op: &Op, outcome: &Outcome, before: &Reference, expected: 
 }
 
 /// Whether an op may need room on the disk that it had not been granted before.
+#[expect(clippy::match_same_arms, reason = "each arm has its own reason")]
 fn may_need_room(op: &Op) -> bool {
     match op.kind() {
         // A new name needs room in its directory, and mostly a node.

@@ -146,10 +146,7 @@ impl<'a, T: Target> Teller<'a, T> {
         if taken.is_none() && said.iter().all(Option::is_none) {
             return (plain(), Vec::new());
         }
-        let fate = |block: Block| match taken {
-            None => None,
-            Some(taken) => Some(if taken.contains(&block) { Fate::Reached } else { Fate::Lost }),
-        };
+        let fate = |block: Block| taken.map(|taken| if taken.contains(&block) { Fate::Reached } else { Fate::Lost });
         let tell = |((block, content), said): (&(Block, &[u8]), Option<String>)| {
             let name = self.target.block_name(*block);
             let said = said.or_else(|| runs(content));

@@ -17,6 +17,8 @@ use vfs::{
     workloads::{Collector, Names},
 };
 
+use crate::text_file;
+
 /// All bugs of the corpus, and what comes before the name of one.
 const CORPUS: &str = "corpus";
 const ONE_OF_CORPUS: &str = "corpus:";

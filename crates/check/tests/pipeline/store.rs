@@ -193,7 +193,7 @@ impl Store {
         match self.flaw {
             Flaw::Moody if self.mood().is_multiple_of(3) => disk.read(self.noise(), &mut self.filled(0))?,
             Flaw::Tired | Flaw::Full | Flaw::Forgetful | Flaw::Superstitious => {
-                disk.write(self.note(), &self.filled(1))?
+                disk.write(self.note(), &self.filled(1))?;
             }
             Flaw::Fickle => disk.write(self.note(), &self.filled(self.mood()))?,
             _ => {}
