@@ -17,7 +17,8 @@ fn search(file_system: FileSystem, script: &[&str]) -> Option<CheckReport> {
         ..CheckOptions::default()
     };
     let mut run = RunOptions::exhaustive("host");
-    run.workload.script = Some(script.iter().map(|op| op.parse().unwrap()).collect());
+    let ops: Vec<vfs::Op> = script.iter().map(|op| op.parse().unwrap()).collect();
+    run.workload = check::Workload::scripted(&ops);
     run.budget = Budget { depth: Some(script.len().try_into().unwrap()), ..Budget::default() };
     Some(target.check(options, &run, &mut |_, _| {}).unwrap())
 }
