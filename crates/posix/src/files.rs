@@ -83,7 +83,7 @@ impl Files {
             Op::Fsync { file } => self.on(file, OpenFlags::RDONLY, transfer::fsync).map(done),
             Op::Fdatasync { file } => self.on(file, OpenFlags::RDONLY, transfer::fdatasync).map(done),
             Op::Msync { file, offset, len } => {
-                self.on(file, OpenFlags::RDONLY, |fd| transfer::msync(fd, *offset, *len)).map(done)
+                self.on(file, OpenFlags::RDWR, |fd| transfer::msync(fd, *offset, *len)).map(done)
             }
             _ => unreachable!("{op} works on no file, and was done before"),
         }

@@ -6,9 +6,9 @@
 //!
 //! Where an op is more than one system call, this is the sequence that it means:
 //!
-//! - An op on a `File::Path` opens the file, works and closes it: `Read`, `Fsync`, `Fdatasync` and `Msync` with
-//!   `O_RDONLY`; `Write` and `Fallocate` with `O_WRONLY` (`O_RDWR` for a write by mapping); `Truncate` is
-//!   `truncate(2)`.
+//! - An op on a `File::Path` opens the file, works and closes it: `Read`, `Fsync` and `Fdatasync` with `O_RDONLY`;
+//!   `Write` and `Fallocate` with `O_WRONLY`; a write by mapping and `Msync` with `O_RDWR` (Linux syncs nothing through
+//!   a mapping of a file that was opened for reading); `Truncate` is `truncate(2)`.
 //! - `WriteAt::End` is a `pwrite` with `O_APPEND`, `WriteVia::Direct` one with `O_DIRECT`, whether the slot was opened
 //!   so or not.
 //! - A write by mapping maps the range, extends the file with `ftruncate` where the range reaches past its end, and

@@ -245,7 +245,7 @@ int64_t write_mapped(struct file file, uint64_t offset, uint64_t len, int fill, 
 
 int64_t msync_range(struct file file, uint64_t offset, uint64_t len)
 {
-    int fd = get(file, O_RDONLY);
+    int fd = get(file, O_RDWR);
     if (fd < 0)
         return -1;
     size_t length;

@@ -221,7 +221,10 @@ impl History {
         };
         let subject = named.filter(|_| event.outcome.is_ok());
         let flags = match &event.op {
-            Op::Write { file: File::Fd(fd), .. } => slots.get(fd).map(|slot| slot.flags),
+            Op::Write { file: File::Fd(fd), .. } | Op::Msync { file: File::Fd(fd), .. } => {
+                slots.get(fd).map(|slot| slot.flags)
+            }
+            Op::Msync { file: File::Path(_), .. } => Some(OpenFlags::RDWR),
             _ => None,
         };
         let pins = pins::of(&event, subject, flags.unwrap_or(OpenFlags::RDONLY), self.synchronous);

@@ -84,7 +84,7 @@ impl Reference {
     }
 
     pub(super) fn msync(&mut self, file: &File, offset: u64, len: u64) -> Outcome {
-        let file = self.file(file, OpenFlags::RDONLY)?;
+        let file = self.file(file, OpenFlags::RDWR)?;
         self.may_map(file, offset, len, Access::READ)?;
         Ok(Value::Done)
     }

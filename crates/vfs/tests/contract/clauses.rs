@@ -325,6 +325,14 @@ fn fsynced_data_and_ranges() {
             ..CASE
         },
         Case {
+            name: "msync through a slot that was opened for reading pins nothing",
+            base: r#"create("/f"); truncate("/f", size=8)"#,
+            ops: r#"open("/f", O_RDONLY, fd=1); write("/f", offset=0, len=8, fill=1, via=mmap); msync(fd=1, offset=0, len=4)"#,
+            contract: Fsynced,
+            allowed: &[r#"create("/f"); truncate("/f", size=8)"#],
+            ..CASE
+        },
+        Case {
             name: "an O_DSYNC write pins what it wrote and the name of a new file",
             ops: r#"open("/f", O_CREAT|O_RDWR|O_DSYNC, fd=1); write(fd=1, offset=0, len=4, fill=1)"#,
             contract: Fsynced,
