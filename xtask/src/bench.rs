@@ -4,6 +4,7 @@
 
 mod exploring;
 pub mod philosophers;
+mod workloads;
 
 use std::fmt;
 
@@ -39,8 +40,11 @@ struct Bench {
     run: fn(&Options, &Metadata) -> Result<Vec<Verdict>>,
 }
 
-const BENCHES: [Bench; 2] =
-    [Bench { name: "philosophers", run: philosophers::run }, Bench { name: "exploring", run: exploring::run }];
+const BENCHES: [Bench; 3] = [
+    Bench { name: "philosophers", run: philosophers::run },
+    Bench { name: "exploring", run: exploring::run },
+    Bench { name: "workloads", run: workloads::run },
+];
 
 /// Whether one target was reached.
 #[derive(Debug, PartialEq)]

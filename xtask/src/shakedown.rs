@@ -26,6 +26,8 @@ pub struct Summary {
     pub ops: u64,
     /// Crash states that were judged.
     pub crash_states: u64,
+    /// How many different images were among them.
+    pub crash_states_distinct: u64,
     /// Recoveries that were run.
     pub recoveries: u64,
     /// Recoveries whose result was known.
@@ -36,6 +38,8 @@ pub struct Summary {
     pub states_dropped: u64,
     /// What did not hold.
     pub violations: Vec<Violation>,
+    /// What became of a set of workloads, if there was one.
+    pub workloads: Option<Workloads>,
     /// Whether the bounded space was exhausted.
     pub complete: bool,
     /// What was sampled, skipped or cut off.
@@ -46,6 +50,13 @@ pub struct Summary {
     pub seconds: f64,
     /// The largest resident set of the process.
     pub peak_memory_bytes: u64,
+}
+
+/// What became of a set of workloads, as far as tasks need it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Workloads {
+    /// How many there were, also those that do the same as another.
+    pub generated: u64,
 }
 
 /// One violated property of a summary.
@@ -100,6 +111,11 @@ impl Summary {
         !self.resumable && self.positions_sampled == 0 && self.states_dropped == 0
     }
 
+    /// How many workloads there were, also those that do the same as another.
+    pub fn workloads_generated(&self) -> u64 {
+        self.workloads.map_or(0, |workloads| workloads.generated)
+    }
+
     /// Reads the summary that a run left in its folder.
     ///
     /// # Errors
@@ -124,11 +140,13 @@ impl Summary {
             states: 10,
             ops: 30,
             crash_states: 20,
+            crash_states_distinct: 10,
             recoveries: 5,
             recoveries_memoised: 15,
             positions_sampled: 0,
             states_dropped: 0,
             violations: violated.iter().map(violation).collect(),
+            workloads: None,
             complete: true,
             limits_hit: Vec::new(),
             resumable: false,

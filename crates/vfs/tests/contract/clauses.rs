@@ -327,7 +327,7 @@ fn fsynced_data_and_ranges() {
         Case {
             name: "msync through a slot that was opened for reading pins nothing",
             base: r#"create("/f"); truncate("/f", size=8)"#,
-            ops: r#"open("/f", O_RDONLY, fd=1); write("/f", offset=0, len=8, fill=1, via=mmap); msync(fd=1, offset=0, len=4)"#,
+            ops: r#"open("/f", O_RDONLY, fd=1); write("/f", offset=0, len=8, fill=1); msync(fd=1, offset=0, len=4)"#,
             contract: Fsynced,
             allowed: &[r#"create("/f"); truncate("/f", size=8)"#],
             ..CASE
