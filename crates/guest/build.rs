@@ -1,5 +1,5 @@
-//! Builds the two programs that a guest brings along, so that `cargo build` is all that anybody has to do: its init,
-//! which must be static, and the library that stands between the kernel and the C library.
+//! Builds what a guest brings along, so that `cargo build` is all that anybody has to do: its init, which must be
+//! static, the library between the kernel and the C library, and the one that does so for programs of the host.
 
 use std::{
     env,
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", workspace.join(used).display());
     }
     build_init(&workspace, &out)?;
-    build_preload(&own.join("preload/kernel.rs"), &out.join("kernel.so"))
+    build_preload(&own.join("preload/kernel.rs"), &out.join("kernel.so"))?;
+    build_preload(&own.join("preload/fixed.rs"), &out.join("fixed.so"))
 }
 
 fn build_init(workspace: &Path, out: &Path) -> Result<(), Box<dyn Error>> {

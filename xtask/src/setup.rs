@@ -24,10 +24,20 @@ pub struct Requirement {
 }
 
 /// Everything that is needed beyond Rust.
-pub const REQUIREMENTS: [Requirement; 3] = [
+pub const REQUIREMENTS: [Requirement; 13] = [
     Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
     Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
-    Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks the disks of guests" },
+    Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks ext2, ext3, ext4" },
+    Requirement { command: "mkfs.xfs", packages: &["xfsprogs"], reason: "makes and checks xfs" },
+    Requirement { command: "mkfs.btrfs", packages: &["btrfs-progs"], reason: "makes and checks btrfs" },
+    Requirement { command: "mkfs.f2fs", packages: &["f2fs-tools"], reason: "makes and checks f2fs" },
+    Requirement { command: "mkfs.jfs", packages: &["jfsutils"], reason: "makes, recovers and checks jfs" },
+    Requirement { command: "mkfs.fat", packages: &["dosfstools"], reason: "makes, recovers and checks vfat, msdos" },
+    Requirement { command: "mkreiserfs", packages: &["reiserfsprogs"], reason: "makes and checks reiserfs" },
+    Requirement { command: "mkfs.nilfs2", packages: &["nilfs-tools"], reason: "makes nilfs2" },
+    Requirement { command: "mkfs.exfat", packages: &["exfatprogs"], reason: "makes, recovers and checks exfat" },
+    Requirement { command: "mkfs.minix", packages: &["util-linux"], reason: "makes, recovers and checks minix" },
+    Requirement { command: "mkntfs", packages: &["ntfs-3g"], reason: "makes ntfs" },
 ];
 
 /// Installs what is missing, or names it. In CI, what stays missing is an error.
@@ -105,6 +115,6 @@ mod tests {
         let remark = remark(&all);
         assert_eq!(remark.lines().count(), 1);
         assert!(remark.contains("spin (the peer"), "{remark}");
-        assert!(remark.ends_with("apt-get install spin gcc libc6-dev e2fsprogs"), "{remark}");
+        assert!(remark.contains("apt-get install spin gcc libc6-dev e2fsprogs xfsprogs "), "{remark}");
     }
 }

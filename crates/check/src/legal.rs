@@ -4,6 +4,9 @@
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
 //!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
 //!   every op. After a recovery there is less excuse (`room.rs`).
+//! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
+//!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
+//!   [`vfs::conventions`].
 
 use vfs::{Errno, Fallocate, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference};
 

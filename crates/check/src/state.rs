@@ -321,7 +321,8 @@ impl<T: Target> State<T> {
 /// The reference and the history of a file system that looks like `tree`, all of it durable.
 fn past<T: Target>(target: &T, tree: &Tree) -> (Reference, History) {
     let promise = target.promise();
-    let reference = Reference::from_tree(tree);
+    let mut reference = Reference::from_tree(tree);
+    reference.keep_to(target.conventions());
     let history = History::new(reference.tree()).synchronous(promise.synchronous).zeros(promise.zeros);
     (reference, history)
 }

@@ -2,7 +2,7 @@
 
 use disk::{Block, CrashMode, Disk, Image, OpIndex};
 use explore::{Property, Severity};
-use vfs::{Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros, generate::OpSet};
+use vfs::{Conventions, Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros, generate::OpSet};
 
 use crate::{probe, workload::Workload};
 
@@ -85,6 +85,11 @@ pub trait Target: Send + Sync {
     /// The bytes of the longest name, if that is fewer than Linux allows. A longer one fails with `ENAMETOOLONG`.
     fn name_bytes_max(&self) -> Option<usize> {
         None
+    }
+
+    /// What it shows in its own way. Trees that it is observed to have are in the terms of the reference already.
+    fn conventions(&self) -> Conventions {
+        Conventions::default()
     }
 
     /// Checks the unmounted file system and repairs what it can. Runs before every mount that follows a crash. What

@@ -68,6 +68,16 @@ impl Chunks {
         }
     }
 
+    /// Appends the chunks that are there, with the offset of each.
+    pub(crate) fn present<'a>(&'a self, parts: &mut Vec<(u64, &'a [u8])>) {
+        match self {
+            Self::Small(bytes) => parts.push((0, bytes)),
+            Self::Large { root, height, chunk_bytes } => {
+                root.present(0, *height, &mut |index, bytes| parts.push(((index * chunk_bytes) as u64, bytes)));
+            }
+        }
+    }
+
     /// Whether both hold the same bytes. Shared parts cost nothing.
     pub(crate) fn same_bytes(&self, other: &Self) -> bool {
         match (self, other) {
@@ -85,6 +95,19 @@ impl Slot {
             Self::Zeros => &ZEROS,
             Self::Chunk(bytes) => bytes,
             Self::Branch(children) => children[child_at(index, height)].chunk(index, height - 1),
+        }
+    }
+
+    /// Calls `found` with each chunk that is there; `first` is the index of the first below this slot.
+    fn present<'a>(&'a self, first: usize, height: u32, found: &mut impl FnMut(usize, &'a [u8])) {
+        match self {
+            Self::Zeros => {}
+            Self::Chunk(bytes) => found(first, bytes),
+            Self::Branch(children) => {
+                for (place, child) in children.iter().enumerate() {
+                    child.present(first + place * FAN_OUT.pow(height - 1), height - 1, found);
+                }
+            }
         }
     }
 

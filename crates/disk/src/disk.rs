@@ -90,6 +90,14 @@ impl Disk {
         self.image.block(block)
     }
 
+    /// All of it, for a reader that cannot be watched: it counts as having read everything.
+    pub fn everything(&self) -> &Image {
+        if let Some(recorder) = &self.recorder {
+            recorder.read_everything();
+        }
+        &self.image
+    }
+
     /// Writes one or more whole blocks. They are pending until a flush.
     ///
     /// # Errors
@@ -188,7 +196,7 @@ impl Disk {
 
     /// Begins to record which blocks are read, see [`ReadSet`].
     pub fn record_reads(&mut self) {
-        self.recorder = Some(Box::new(Recorder::new(self.geometry().blocks)));
+        self.recorder = Some(Box::new(Recorder::new(&self.image)));
     }
 
     /// Ends the recording; `None` if there was none.

@@ -89,6 +89,13 @@ impl Image {
         Ok(())
     }
 
+    /// Every part that may hold something else than zeros, in order: where it begins, in bytes, and what is there.
+    pub fn present(&self) -> Vec<(u64, &[u8])> {
+        let mut parts = Vec::new();
+        self.chunks.present(&mut parts);
+        parts
+    }
+
     /// A number that is equal for equal contents and, but for a chance of 2^-128, different for different ones. Stable
     /// across builds.
     pub fn hash(&self) -> u128 {

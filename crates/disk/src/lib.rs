@@ -53,5 +53,5 @@ pub use geometry::{BadBlockSize, Block, BlockSize, Geometry, IoError};
 pub use image::{Image, content_hash};
 pub use log::{DiskLog, Entry, EntryIndex, EntryKind, OpIndex, Position};
 pub use memo::{Memo, MemoCounts, NotDeterministic};
-pub use read_set::{Read, ReadSet};
+pub use read_set::{EVERYTHING, Read, ReadSet};
 pub use shape::{Asked, in_order_of};

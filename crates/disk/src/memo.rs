@@ -13,7 +13,7 @@ use std::sync::{
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use crate::{Block, Image, Read, ReadSet, content_hash};
+use crate::{Block, EVERYTHING, Image, Read, ReadSet, content_hash};
 
 /// A decision tree of recoveries, shared by threads.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ impl<R> Tree<R> {
         loop {
             match self.nodes.get(node)? {
                 Node::Result(result) => return Some(result.clone()),
+                Node::Read(EVERYTHING) => node = *self.edges.get(&(node, image.hash()))?,
                 Node::Read(block) => node = *self.edges.get(&(node, content_hash(image.block(*block))))?,
             }
         }
@@ -206,6 +207,25 @@ mod tests {
         assert_eq!(memo.lookup(&image_of([0; 4])), None);
         memo.insert(&ReadSet::default(), 7).unwrap();
         assert!(all_images().all(|image| memo.lookup(&image).as_deref() == Some(&7)));
+    }
+
+    #[test]
+    fn who_reads_everything_is_known_by_the_whole_image() {
+        let memo = Memo::new(100);
+        let [read, other, elsewhere] = [[1, 2, 0, 0], [1, 2, 0, 1], [2, 2, 0, 0]].map(image_of);
+        let mut disk = Disk::new(read.clone());
+        disk.record_reads();
+        disk.write(Block(3), &[9; 4]).unwrap();
+        assert_eq!(disk.block(Block(0)), disk.everything().block(Block(0)));
+        disk.block(Block(1));
+        let reads = disk.take_reads().unwrap();
+        assert_eq!(reads.0.last(), Some(&Read { block: EVERYTHING, content: read.hash() }));
+        assert_eq!(reads.0.len(), 2, "what is read after everything is nothing new");
+        memo.insert(&reads, 7).unwrap();
+        assert_eq!(
+            [read, other, elsewhere].map(|image| memo.lookup(&image).as_deref().copied()),
+            [Some(7), None, None]
+        );
     }
 
     #[test]

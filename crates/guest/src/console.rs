@@ -35,8 +35,70 @@ const BUGS: [&str; 12] = [
     "VFS: Busy inodes after unmount",
 ];
 
-/// What a file system says of what it found on its disk. It may say so after a request has failed.
-const DAMAGE: [&str; 4] = ["EXT2-fs error", "EXT2-fs (vdb): error", "EXT4-fs error", "JBD2: Spotted dirty metadata"];
+/// A line by which a file system says that it found damage.
+struct Sign {
+    /// How the file system introduces itself, somewhere in the line.
+    who: &'static str,
+    /// What it says then; nothing if it never introduces itself like this otherwise.
+    what: &'static [&'static str],
+}
+
+const fn always(who: &'static str) -> Sign {
+    Sign { who, what: &[] }
+}
+
+/// What a file system says of what it found on its disk. It may say so after a request has failed. What it says of a
+/// disk that was not unmounted, of a log that it replays or of the torn end of one is chatter.
+const DAMAGE: [Sign; 27] = [
+    always("EXT2-fs error"),
+    always("EXT2-fs (vdb): error"),
+    always("EXT4-fs error"),
+    always("JBD2: Spotted dirty metadata"),
+    Sign {
+        who: "XFS (vdb): ",
+        what: &["orruption", "CRC error", "nternal error", "has been shut down", "recovery failed", "please report"],
+    },
+    always("XFS: Assertion failed"),
+    always("BTRFS error"),
+    always("BTRFS critical"),
+    Sign { who: "BTRFS warning", what: &["csum failed", "checksum"] },
+    Sign {
+        who: "F2FS-fs (vdb): ",
+        what: &[
+            "onsistent",
+            "orrupted",
+            "run fsck",
+            "access invalid",
+            "checksum invalid",
+            "ismatch",
+            "stop checkpoint",
+        ],
+    },
+    always("NILFS error"),
+    Sign { who: "NILFS (vdb): ", what: &["error -", "orrupt", "broken", "bad "] },
+    always("ERROR: (device vdb)"),
+    always("REISERFS error"),
+    always("REISERFS panic"),
+    always("FAT-fs (vdb): error"),
+    always("exFAT-fs (vdb): error"),
+    Sign { who: "ntfs3: vdb: ", what: &["Mark volume as dirty", "orrupt", "is not in use", "failed"] },
+    Sign { who: "hfsplus: ", what: &["bad ", "orrupt", "inconsist", "trying to free", "unable to find"] },
+    Sign { who: "minix_free_block (vdb", what: &["bit already cleared", "nonexistent"] },
+    always("minix_free_inode: bit "),
+    Sign { who: "MINIX-fs: ", what: &["bad ", "orrupt"] },
+    always("jffs2: error: "),
+    always("JFFS2 error: "),
+    always("UBIFS error "),
+    always("UBI error"),
+    always("ubi0 error"),
+];
+
+impl Sign {
+    fn is_in(&self, line: &str) -> bool {
+        let says = |rest: &str| self.what.is_empty() || self.what.iter().any(|what| rest.contains(what));
+        line.find(self.who).is_some_and(|at| says(&line[at + self.who.len()..]))
+    }
+}
 
 /// An older part of the text is of no use.
 const TEXT_MAX: usize = 1 << 16;
@@ -110,11 +172,12 @@ impl Console {
 
 /// The first complaint in what a kernel printed.
 pub fn complaint(text: &str) -> Option<Complaint> {
-    let first = |signs: &[&str]| signs.iter().filter_map(|sign| text.find(sign)).min();
-    let (bug, damage) = (first(&BUGS), first(&DAMAGE));
-    let start = bug.or(damage)?;
-    let start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = text[start..].lines().next().unwrap_or_default().trim().to_owned();
+    let bug = text.lines().find(|line| BUGS.iter().any(|sign| line.contains(sign)));
+    let damage = || text.lines().find(|line| DAMAGE.iter().any(|sign| sign.is_in(line)));
+    let found = bug.or_else(damage)?;
+    // The line is a part of the text.
+    let start = found.as_ptr().addr() - text.as_ptr().addr();
+    let line = found.trim().to_owned();
     let mut end = text.len().min(start + COMPLAINT_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -137,6 +200,40 @@ mod tests {
         assert!(!complaint(&format!("{text}BUG: bad page state")).unwrap().is_about_the_disk);
         let long = format!("WARNING: {}", "ä".repeat(COMPLAINT_MAX));
         assert!(complaint(&long).unwrap().text.len() <= COMPLAINT_MAX);
+    }
+
+    /// Each as its file system prints it, and what it prints after every power cut.
+    #[test]
+    fn every_file_system_is_understood() {
+        let damage = [
+            "XFS (vdb): Metadata corruption detected at xfs_agf_verify+0x1a/0x1b0, xfs_agf block 0x1",
+            "XFS (vdb): Corruption detected. Unmount and run xfs_repair",
+            "BTRFS error (device vdb): parent transid verify failed on 30408704 wanted 7 found 5",
+            "BTRFS critical (device vdb): corrupt leaf: root=5 block=30408704 slot=0",
+            "F2FS-fs (vdb): Inconsistent error blkaddr:1537, sit bitmap:0",
+            "F2FS-fs (vdb): access invalid blkaddr:1",
+            "NILFS error (device vdb): nilfs_bmap_lookup_at_level: broken bmap (inode number=3)",
+            "ERROR: (device vdb): dbAllocNext: Corrupt dmap page",
+            "REISERFS error (device vdb): vs-13070 reiserfs_read_locked_inode: i/o failure occurred",
+            "FAT-fs (vdb): error, fat_get_cluster: invalid cluster chain (i_pos 0)",
+            "exFAT-fs (vdb): error, invalid access to FAT (entry 0x00000000)",
+            "UBIFS error (ubi0:0 pid 1): ubifs_read_node: bad node type",
+        ];
+        for line in damage {
+            assert!(complaint(line).is_some_and(|found| found.is_about_the_disk && found.line == line), "{line}");
+        }
+        let chatter = [
+            "F2FS-fs (vdb): invalid crc value",
+            "FAT-fs (vdb): Volume was not properly unmounted. Some data may be corrupt. Please run fsck.",
+            "NILFS (vdb): mounting unchecked fs",
+            "NILFS (vdb): invalid segment: Checksum error in segment payload",
+            "XFS (vdb): Deprecated V4 format (crc=0) will not be supported after September 2030.",
+            "BTRFS info (device vdb): using crc32c (crc32c-generic) checksum algorithm",
+            "REISERFS warning (device vdb): reiserfs_fill_super: CONFIG_REISERFS_CHECK is set ON",
+        ];
+        for line in chatter {
+            assert_eq!(complaint(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -1,20 +1,50 @@
-//! The file systems that guests can be asked for: how each is made, mounted and checked.
+//! The file systems that guests can be asked for, with all that can be chosen about them.
 
-use std::{
-    io,
-    path::Path,
-    process::{Command, Output},
+use posix::message::Mount;
+use vfs::{
+    Conventions,
+    contract::promises::{self, Promise},
+    generate::OpSet,
 };
 
-use vfs::{OpKind, generate::OpSet};
+use crate::{
+    kinds::{self, Checking, Kind, Making},
+    program::Program,
+};
 
 /// A file system of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSystemKind {
     /// No journal: after a crash it is fsck that recovers.
     Ext2,
+    /// A journal, run by the code of ext4.
+    Ext3,
     /// A journal, which the kernel replays.
     Ext4,
+    /// A log of metadata, which the kernel replays.
+    Xfs,
+    /// Trees that are never overwritten, and a log for fsync.
+    Btrfs,
+    /// A journal, which fsck replays.
+    Jfs,
+    /// Logs and checkpoints.
+    F2fs,
+    /// A journal, which the kernel replays.
+    Reiserfs,
+    /// One log of everything, whose last complete part counts.
+    Nilfs2,
+    /// FAT with long names. fsck recovers what can be.
+    Vfat,
+    /// FAT with short names.
+    Msdos,
+    /// The successor of FAT.
+    Exfat,
+    /// No journal: fsck recovers.
+    Minix,
+    /// The file system of the Macintosh. Nobody here recovers it.
+    Hfsplus,
+    /// The file system of Windows.
+    Ntfs3,
 }
 
 /// A file system with all that can be chosen about it.
@@ -26,127 +56,159 @@ pub struct FileSystem {
     pub options: String,
     /// The size of its disk.
     pub kib: u32,
+    /// Whether it has its journal, where it is made to have one. Only ext4 can do without.
+    pub journal: bool,
     /// Whether its disk says that it has flushed when it has not.
     pub flushes_are_lies: bool,
     /// Whether fsck must find nothing wrong with what the kernel recovered.
     pub fsck: bool,
 }
 
-/// A program of the host that is needed, and where it comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
-    pub name: &'static str,
-    pub package: &'static str,
-}
-
-const MKE2FS: Program = Program { name: "mke2fs", package: "e2fsprogs" };
-const E2FSCK: Program = Program { name: "e2fsck", package: "e2fsprogs" };
-
-/// Everything that mkfs would choose at random or by the clock.
-const UUID: &str = "5eed5eed-5eed-4eed-8eed-5eed5eed5eed";
-const NOW: &str = "1000000000";
-
-/// System programs are not on every user's path.
-const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
-
 impl FileSystemKind {
+    /// Every one.
+    pub const ALL: [Self; 15] = [
+        Self::Ext2,
+        Self::Ext3,
+        Self::Ext4,
+        Self::Xfs,
+        Self::Btrfs,
+        Self::F2fs,
+        Self::Jfs,
+        Self::Reiserfs,
+        Self::Nilfs2,
+        Self::Vfat,
+        Self::Msdos,
+        Self::Exfat,
+        Self::Minix,
+        Self::Hfsplus,
+        Self::Ntfs3,
+    ];
+
     /// As the kernel calls it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ext2 => "ext2",
-            Self::Ext4 => "ext4",
-        }
+        kinds::kind(self).name
     }
 
-    /// The least that mkfs makes a whole file system of, and the default: with less, it leaves out the journal and does
-    /// not say so.
+    /// The least that a whole file system is made of, and the default.
     pub fn kib_min(self) -> u32 {
-        match self {
-            Self::Ext2 => 64,
-            Self::Ext4 => 2080,
-        }
+        kinds::kind(self).kib_min
     }
 
-    /// Whether recovery is fsck, because the kernel does nothing about a crash.
-    pub fn recovers_by_fsck(self) -> bool {
-        self == Self::Ext2
-    }
-
-    /// Whether mkfs leaves a `lost+found`.
-    pub fn lost_and_found(self) -> bool {
-        match self {
-            Self::Ext2 | Self::Ext4 => true,
-        }
-    }
-
-    /// The kinds of ops that a workload may have. Which slots are open is not known where it is made, so they are left
-    /// to scripts; a power cut is the search's to make.
-    pub fn ops(self) -> OpSet {
-        let all = OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash]));
-        match self {
-            Self::Ext2 => all.without(OpSet::of(&[OpKind::Fallocate])),
-            Self::Ext4 => all,
+    /// The file system as it is if nothing is asked for.
+    pub fn usual(self) -> FileSystem {
+        FileSystem {
+            kind: self,
+            options: String::new(),
+            kib: self.kib_min(),
+            journal: true,
+            flushes_are_lies: false,
+            fsck: true,
         }
     }
 
     /// The programs that it takes on the host.
-    pub(crate) fn programs(self) -> [Program; 2] {
-        match self {
-            Self::Ext2 | Self::Ext4 => [MKE2FS, E2FSCK],
-        }
-    }
-
-    /// Makes a file system in a file that has its size already.
-    pub(crate) fn mkfs(self, file: &Path) -> io::Result<Output> {
-        let seed = format!("hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,nodiscard");
-        let mut command = on_the_host(MKE2FS);
-        command.args([
-            "-q",
-            "-F",
-            "-t",
-            self.name(),
-            "-b",
-            "1024",
-            "-N",
-            "32",
-            "-m",
-            "0",
-            "-O",
-            "^resize_inode",
-            "-U",
-            UUID,
-            "-E",
-            &seed,
-        ]);
-        command.arg(file).output()
-    }
-
-    /// Checks a file system in a file: repairs what it can, or changes nothing.
-    pub(crate) fn fsck(self, file: &Path, repair: bool) -> io::Result<Output> {
-        match self {
-            Self::Ext2 | Self::Ext4 => {
-                on_the_host(E2FSCK).args(["-f", if repair { "-y" } else { "-n" }]).arg(file).output()
-            }
-        }
+    pub(crate) fn programs(self) -> impl Iterator<Item = Program> {
+        let Kind { making, checking, .. } = kinds::kind(self);
+        let maker = match making {
+            Making::Program { program, .. } => Some(*program),
+            Making::Ours(_) => None,
+        };
+        [maker, checking.as_ref().map(|checking| checking.program)].into_iter().flatten()
     }
 }
 
-fn on_the_host(program: Program) -> Command {
-    let mut command = Command::new(find(program).unwrap_or_else(|| program.name.into()));
-    command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
-    // The configuration of the host must not decide what is checked: without one, the programs have their own.
-    command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
-    command
+/// What stands for a missing journal among the options by which promises are found.
+const WITHOUT_JOURNAL: &str = "journal=off";
+
+impl FileSystem {
+    /// All that is known about it.
+    pub(crate) fn facts(&self) -> &'static Kind {
+        if self.journal { kinds::kind(self.kind) } else { &kinds::EXT4_WITHOUT_JOURNAL }
+    }
+
+    /// Whether recovery is fsck, because the kernel does nothing about a crash.
+    pub fn recovers_by_fsck(&self) -> bool {
+        self.recovered_by().is_some()
+    }
+
+    /// Whether a program must find nothing wrong with what the kernel has recovered.
+    pub fn is_checked(&self) -> bool {
+        self.checked_by().is_some()
+    }
+
+    /// The program that recovers it after a crash, if the kernel does nothing about it.
+    pub(crate) fn recovered_by(&self) -> Option<&'static Checking> {
+        self.facts().checking.as_ref().filter(|checking| checking.repair.is_some())
+    }
+
+    /// The program that must find nothing wrong with what the kernel has recovered.
+    pub(crate) fn checked_by(&self) -> Option<&'static Checking> {
+        self.facts().checking.as_ref().filter(|checking| self.fsck && checking.repair.is_none())
+    }
+
+    /// The kinds of ops that it has.
+    pub fn ops(&self) -> OpSet {
+        self.facts().ops
+    }
+
+    /// What it shows in its own way.
+    pub fn conventions(&self) -> Conventions {
+        self.facts().conventions
+    }
+
+    /// How it is mounted.
+    pub fn mount(&self) -> Mount {
+        let Kind { name, mount_options, hidden, emptied, .. } = self.facts();
+        let options: Vec<&str> = [*mount_options, &self.options].into_iter().filter(|some| !some.is_empty()).collect();
+        let hidden = hidden.iter().map(|hidden| hidden.name.to_owned()).collect();
+        let emptied = emptied.iter().map(ToString::to_string).collect();
+        Mount { kind: (*name).to_owned(), options: options.join(","), hidden, emptied }
+    }
+
+    /// Whether every op is durable when it returns.
+    pub fn is_synchronous(&self) -> bool {
+        self.options.split(',').any(|option| option == "sync")
+    }
+
+    /// What it promises, if anybody claims anything.
+    pub fn promise(&self) -> Option<&'static Promise> {
+        let mut options: Vec<&str> = self.options.split(',').collect();
+        options.extend((!self.journal).then_some(WITHOUT_JOURNAL));
+        promises::promise(self.kind.name(), &options)
+    }
 }
 
 /// What of a file system's programs this machine does not have, and how to get it: words that fit after "could not ".
 pub fn missing_program(kind: FileSystemKind) -> Option<String> {
-    let missing = kind.programs().into_iter().find(|program| find(*program).is_none())?;
+    let missing = kind.programs().find(|program| program.find().is_none())?;
     let (name, package) = (missing.name, missing.package);
     Some(format!("use {}: {name} is missing; as root: apt-get install {package}", kind.name()))
 }
 
-/// Where a program of the host lies.
-pub(crate) fn find(program: Program) -> Option<std::path::PathBuf> {
-    PATH.split(':').map(|folder| Path::new(folder).join(program.name)).find(|path| path.is_file())
+#[cfg(test)]
+mod tests {
+    use vfs::contract::Contract;
+
+    use super::*;
+
+    #[test]
+    fn what_recovers_a_file_system_does_not_check_it_too() {
+        for kind in FileSystemKind::ALL {
+            let file_system = kind.usual();
+            assert!(file_system.recovered_by().is_none() || file_system.checked_by().is_none(), "{}", kind.name());
+            let after_fsck = file_system.promise().map(|promise| promise.after_fsck);
+            assert!(after_fsck.is_none_or(|after| after == file_system.recovered_by().is_some()), "{}", kind.name());
+        }
+        let without = FileSystem { journal: false, ..FileSystemKind::Ext4.usual() };
+        assert!(without.recovered_by().is_some() && without.checked_by().is_none());
+        assert_eq!(without.promise().unwrap().contract, Contract::Synced);
+    }
+
+    #[test]
+    fn options_of_the_user_follow_those_that_are_always_there() {
+        let vfat = FileSystem { options: "sync".to_owned(), ..FileSystemKind::Vfat.usual() };
+        assert_eq!(vfat.mount().options, "fmask=0133,dmask=0022,sync");
+        assert_eq!(FileSystemKind::Xfs.usual().mount().options, "");
+        assert!(vfat.is_synchronous());
+    }
 }

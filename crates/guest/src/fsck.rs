@@ -1,27 +1,43 @@
 //! Images as files, for the programs of the host that make and check them.
 //!
-//! The files lie in memory and nowhere else, so that nothing of them can stay behind; programs find them among our open
-//! files.
+//! The files lie in memory and nowhere else, so that nothing of them can stay behind. Most of an image is zeros, and
+//! most of a file is holes: only what is neither is written, and read back.
 
 use std::{
     fs::File,
-    io::{self, Write as _},
+    io,
     os::{fd::AsRawFd as _, unix::fs::FileExt as _},
     path::{Path, PathBuf},
     process::Output,
 };
 
 use disk::{Block, Disk, Geometry, Image};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::{
+    fs::{MemfdFlags, memfd_create, seek},
+    io::Errno,
+};
 
-use crate::{FileSystem, storage::SECTOR};
+use crate::{
+    FileSystem,
+    kinds::{Checking, Making, usual_verdict},
+    program::IMAGE,
+    storage::SECTOR,
+};
+
+pub use crate::kinds::Verdict;
 
 /// A freshly made file system.
 ///
 /// # Errors
 /// Its program cannot be started, or fails.
 pub fn make(file_system: &FileSystem) -> io::Result<Image> {
-    make_by(file_system.kib, |file| file_system.kind.mkfs(file))
+    match file_system.facts().making {
+        Making::Ours(make) => filled(file_system.kib, |file| make(&file.0, u64::from(file_system.kib) << 10)),
+        Making::Program { program, arguments, finish } => filled(file_system.kib, |file| {
+            succeeded(&program.run(arguments, &file.0)?, file)?;
+            finish.map_or(Ok(()), |finish| finish(&file.0))
+        }),
+    }
 }
 
 /// What a program makes of a file of so many KiB.
@@ -29,61 +45,63 @@ pub fn make(file_system: &FileSystem) -> io::Result<Image> {
 /// # Errors
 /// It cannot be started, or fails.
 pub fn make_by(kib: u32, mkfs: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Image> {
-    let geometry = geometry(kib);
-    let file = ImageFile::new()?;
-    file.file.set_len(geometry.bytes() as u64)?;
-    let output = mkfs(&file.path())?;
-    if !output.status.success() {
-        return Err(io::Error::other(file.said(&output)));
-    }
+    filled(kib, |file| succeeded(&mkfs(&file.path())?, file))
+}
+
+fn filled(kib: u32, make: impl FnOnce(&ImageFile) -> io::Result<()>) -> io::Result<Image> {
+    let sectors_of_a_kib = 1024 / u32::from(SECTOR);
+    let geometry = Geometry { block_size: SECTOR, blocks: kib.saturating_mul(sectors_of_a_kib) };
+    let file = ImageFile::new(geometry)?;
+    make(&file)?;
     let mut image = Image::zeroed(geometry);
-    image.write(Block(0), &file.bytes(geometry.bytes())?).map_err(io::Error::other)?;
+    for (block, content) in file.changes(&image)? {
+        image.write(block, &content).map_err(io::Error::other)?;
+    }
     Ok(image)
 }
 
-/// The disk of a file system.
-fn geometry(kib: u32) -> Geometry {
-    let sectors_of_a_kib = 1024 / u32::from(SECTOR);
-    Geometry { block_size: SECTOR, blocks: kib.saturating_mul(sectors_of_a_kib) }
+fn succeeded(output: &Output, file: &ImageFile) -> io::Result<()> {
+    if output.status.success() { Ok(()) } else { Err(io::Error::other(file.said(output, &[]))) }
 }
 
 /// What fsck did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Its exit status: 0 for nothing wrong, 1 for all repaired, more for worse.
-    pub status: i32,
-    /// What it said.
+    /// What it says of the file system.
+    pub verdict: Verdict,
+    /// What it said, in one line.
     pub said: String,
 }
 
-/// Lets fsck repair a disk. What it reads cannot be seen, so it counts as having read everything.
+/// Lets fsck repair a disk, or, if the kernel recovers by itself, look at it.
 ///
 /// # Errors
 /// Its program cannot be started, or the disk does not take what it wrote.
 pub fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Checked> {
-    repair_by(disk, |file| file_system.kind.fsck(file, true))
+    let Some(checking) = &file_system.facts().checking else { return Ok(NOTHING_SAID) };
+    let arguments = checking.repair.unwrap_or(checking.look);
+    repaired(disk, |file| Ok(checked(checking, file, &checking.program.run(arguments, &file.0)?)))
 }
 
-/// Lets a program repair a disk.
+/// Lets a program repair a disk; its exit status is 0 for nothing wrong, 1 for all repaired, more for worse.
 ///
 /// # Errors
 /// It cannot be started, or the disk does not take what it wrote.
 pub fn repair_by(disk: &mut Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
+    repaired(disk, |file| Ok(checked_by_status(file, &fsck(&file.path())?)))
+}
+
+fn repaired(disk: &mut Disk, repair: impl FnOnce(&ImageFile) -> io::Result<Checked>) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    let output = fsck(&file.path())?;
-    let repaired = file.bytes(disk.geometry().bytes())?;
-    let blocks = (0..).map(Block).zip(repaired.chunks_exact(SECTOR.bytes()));
-    let mut is_changed = false;
-    for (block, content) in blocks {
-        if disk.image().block(block) != content {
-            disk.write(block, content).map_err(io::Error::other)?;
-            is_changed = true;
-        }
+    let checked = repair(&file)?;
+    let changes = file.changes(disk.image())?;
+    for (block, content) in &changes {
+        disk.write(*block, content).map_err(io::Error::other)?;
     }
-    if is_changed {
+    if !changes.is_empty() {
         disk.flush().map_err(io::Error::other)?;
     }
-    Ok(file.checked(&output))
+    Ok(checked)
 }
 
 /// Lets fsck look at a disk.
@@ -91,85 +109,188 @@ pub fn repair_by(disk: &mut Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>
 /// # Errors
 /// Its program cannot be started.
 pub fn check(file_system: &FileSystem, disk: &Disk) -> io::Result<Checked> {
-    check_by(disk, |file| file_system.kind.fsck(file, false))
+    let Some(checking) = &file_system.facts().checking else { return Ok(NOTHING_SAID) };
+    let file = ImageFile::of(disk)?;
+    Ok(checked(checking, &file, &checking.program.run(checking.look, &file.0)?))
 }
 
-/// Lets a program look at a disk.
+/// Lets a program look at a disk, as [`repair_by`].
 ///
 /// # Errors
 /// It cannot be started.
 pub fn check_by(disk: &Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    let output = fsck(&file.path())?;
-    Ok(file.checked(&output))
+    Ok(checked_by_status(&file, &fsck(&file.path())?))
 }
 
-struct ImageFile {
-    file: File,
+/// Where there is no program to ask.
+const NOTHING_SAID: Checked = Checked { verdict: Verdict::Clean, said: String::new() };
+
+fn checked(checking: &Checking, file: &ImageFile, output: &Output) -> Checked {
+    let said = file.said(output, checking.chatter);
+    Checked { verdict: (checking.verdict)(status(output), &said), said }
 }
+
+fn checked_by_status(file: &ImageFile, output: &Output) -> Checked {
+    let said = file.said(output, &[]);
+    Checked { verdict: usual_verdict(status(output), &said), said }
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap_or(i32::MAX)
+}
+
+/// A file with the content of a disk.
+struct ImageFile(File);
 
 impl ImageFile {
-    fn new() -> io::Result<Self> {
-        Ok(Self { file: memfd_create("image", MemfdFlags::CLOEXEC)?.into() })
+    fn new(geometry: Geometry) -> io::Result<Self> {
+        let file = File::from(memfd_create("image", MemfdFlags::CLOEXEC)?);
+        file.set_len(geometry.bytes() as u64)?;
+        Ok(Self(file))
     }
 
+    /// What a program reads cannot be seen, so it counts as having read everything.
     fn of(disk: &Disk) -> io::Result<Self> {
-        let mut file = Self::new()?;
-        let mut bytes = Vec::with_capacity(disk.geometry().bytes());
-        (0..disk.geometry().blocks).for_each(|block| bytes.extend_from_slice(disk.block(Block(block))));
-        file.file.write_all(&bytes)?;
+        let file = Self::new(disk.geometry())?;
+        let mut run = Vec::new();
+        let mut start = 0;
+        for (at, bytes) in disk.everything().present() {
+            if at != start + run.len() as u64 {
+                file.0.write_all_at(&run, start)?;
+                run.clear();
+                start = at;
+            }
+            run.extend_from_slice(bytes);
+        }
+        file.0.write_all_at(&run, start)?;
         Ok(file)
     }
 
     /// Where other programs find it, as long as this process lives.
     fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()).into()
     }
 
-    fn bytes(&self, len: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; len];
-        self.file.read_exact_at(&mut bytes, 0)?;
-        Ok(bytes)
-    }
-
-    fn checked(&self, output: &Output) -> Checked {
-        Checked { status: output.status.code().unwrap_or(i32::MAX), said: self.said(output) }
-    }
-
-    /// The output in one line, without a name that means nothing to anybody.
-    fn said(&self, output: &Output) -> String {
+    /// The output in one line, without chatter and without a name that means nothing to anybody.
+    fn said(&self, output: &Output, chatter: &[&str]) -> String {
         let text = [&output.stdout[..], &output.stderr[..]].concat();
-        let text = String::from_utf8_lossy(&text).replace(&*self.path().to_string_lossy(), "the disk");
-        let of_interest = |line: &&str| !line.is_empty() && !line.starts_with("e2fsck ") && !line.starts_with("Pass ");
-        text.lines().map(str::trim).filter(of_interest).collect::<Vec<_>>().join("; ")
+        let text = String::from_utf8_lossy(&text).replace(IMAGE, "the disk");
+        let text = text.replace(&*self.path().to_string_lossy(), "the disk");
+        let of_interest =
+            |line: &&str| !line.trim().is_empty() && !chatter.iter().any(|beginning| line.starts_with(beginning));
+        text.lines().filter(of_interest).map(str::trim).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The blocks in which it is not what an image is.
+    fn changes(&self, image: &Image) -> io::Result<Vec<(Block, Vec<u8>)>> {
+        let size = SECTOR.bytes();
+        let number = |at: u64| Block(u32::try_from(at / size as u64).unwrap_or(u32::MAX));
+        let mut changes = Vec::new();
+        let ranges = self.ranges(image.geometry().bytes() as u64)?;
+        for (start, end) in &ranges {
+            let mut bytes = vec![0; usize::try_from(end - start).unwrap_or_default()];
+            self.0.read_exact_at(&mut bytes, *start)?;
+            for (at, content) in (*start..).step_by(size).zip(bytes.chunks_exact(size)) {
+                if image.block(number(at)) != content {
+                    changes.push((number(at), content.to_vec()));
+                }
+            }
+        }
+        let is_hole = |at: u64| !ranges.iter().any(|(start, end)| (*start..*end).contains(&at));
+        for (at, bytes) in image.present().into_iter().filter(|(at, _)| is_hole(*at)) {
+            for (at, content) in (at..).step_by(size).zip(bytes.chunks_exact(size)) {
+                if content.iter().any(|byte| *byte != 0) {
+                    changes.push((number(at), vec![0; size]));
+                }
+            }
+        }
+        changes.sort_unstable_by_key(|(block, _)| block.0);
+        Ok(changes)
+    }
+
+    /// Where the file is no hole, from where to where.
+    fn ranges(&self, len: u64) -> io::Result<Vec<(u64, u64)>> {
+        let mut ranges = Vec::new();
+        let mut at = 0;
+        while at < len {
+            let start = match seek(&self.0, rustix::fs::SeekFrom::Data(at)) {
+                Err(Errno::NXIO) => break,
+                found => found?,
+            };
+            let end = seek(&self.0, rustix::fs::SeekFrom::Hole(start))?.min(len);
+            if start >= end {
+                break;
+            }
+            ranges.push((start, end));
+            at = end;
+        }
+        Ok(ranges)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FileSystemKind, file_system::find};
+    use crate::FileSystemKind;
+
+    /// Whether its programs are here; where they are not, a word about it.
+    fn is_here(kind: FileSystemKind) -> bool {
+        let missing = kind.programs().find(|program| program.find().is_none());
+        if let Some(program) = missing {
+            assert!(std::env::var_os("CI").is_none(), "{} is missing", program.name);
+            eprintln!("skipped: {} is missing, which comes with {}", program.name, program.package);
+        }
+        missing.is_none()
+    }
 
     #[test]
-    fn a_file_system_is_made_the_same_twice_checked_and_repaired() {
+    fn every_file_system_is_made_the_same_twice_and_is_clean() {
+        for kind in FileSystemKind::ALL.into_iter().filter(|kind| is_here(*kind)) {
+            let file_system = kind.usual();
+            let image = make(&file_system).unwrap_or_else(|error| panic!("{}: {error}", kind.name()));
+            assert!(image == make(&file_system).unwrap(), "mkfs of {} depends on the clock or on chance", kind.name());
+            let Some(checking) = &file_system.facts().checking else { continue };
+            let checked = check(&file_system, &Disk::new(image.clone())).unwrap();
+            assert_eq!(checked.verdict, Verdict::Clean, "{}: {}", kind.name(), checked.said);
+            if checking.repair.is_some() {
+                let mut disk = Disk::new(image);
+                let checked = repair(&file_system, &mut disk).unwrap();
+                assert_eq!(checked.verdict, Verdict::Clean, "{}: {}", kind.name(), checked.said);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_told_and_repaired() {
         let kind = FileSystemKind::Ext2;
-        if kind.programs().into_iter().any(|program| find(program).is_none()) {
-            eprintln!("skipped: e2fsprogs is not installed");
+        if !is_here(kind) {
             return;
         }
-        let ext2 =
-            FileSystem { kind, options: String::new(), kib: kind.kib_min(), flushes_are_lies: false, fsck: false };
-        let image = make(&ext2).unwrap();
-        assert!(image == make(&ext2).unwrap(), "mkfs depends on the clock or on chance");
-        let mut disk = Disk::new(image.clone());
-        assert_eq!(check(&ext2, &disk).unwrap().status, 0);
+        let ext2 = kind.usual();
+        let mut disk = Disk::new(make(&ext2).unwrap());
         // The bitmaps of a volume of this size: blocks 3 and 4 of 1024 bytes.
         disk.write(Block(6), &[0; 1024]).unwrap();
         let wrong = check(&ext2, &disk).unwrap();
-        assert!(wrong.status > 1 && wrong.said.contains("Block bitmap differences"), "{}", wrong.said);
+        assert_eq!(wrong.verdict, Verdict::Wrong);
+        assert!(wrong.said.contains("Block bitmap differences"), "{}", wrong.said);
         assert!(wrong.said.contains("the disk:") && !wrong.said.contains("/proc/"), "{}", wrong.said);
-        assert_eq!(repair(&ext2, &mut disk).unwrap().status, 1);
-        assert_eq!(check(&ext2, &disk).unwrap().status, 0);
-        assert!(disk.log().entries().count() > 1, "repairs go through the disk");
+        assert_eq!(repair(&ext2, &mut disk).unwrap().verdict, Verdict::Repaired);
+        assert_eq!(check(&ext2, &disk).unwrap().verdict, Verdict::Clean);
+    }
+
+    #[test]
+    fn a_file_is_read_back_as_it_was_written_holes_included() {
+        let mut image = Image::zeroed(Geometry { block_size: SECTOR, blocks: 64 });
+        for (block, fill) in [(0, 1), (9, 2), (10, 3), (63, 4)] {
+            image.write(Block(block), &[fill; 512]).unwrap();
+        }
+        let file = ImageFile::of(&Disk::new(image.clone())).unwrap();
+        assert_eq!(file.changes(&image).unwrap(), []);
+        let mut other = image.clone();
+        other.write(Block(9), &[0; 512]).unwrap();
+        other.write(Block(40), &[7; 512]).unwrap();
+        let blocks = |changes: Vec<(Block, Vec<u8>)>| changes.into_iter().map(|(block, _)| block.0).collect::<Vec<_>>();
+        assert_eq!(blocks(file.changes(&other).unwrap()), [9, 40]);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use check::Finding;
 use disk::{Block, Disk, Image};
 use explore::Property;
-use posix::message::{Answer, Got, Mount, Step};
+use posix::message::{Answer, Got, Step};
 use vfs::Errno;
 
 use crate::{
@@ -39,8 +39,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub fn mount_step(&self) -> Step {
-        let (kind, options) = (self.file_system.kind, self.file_system.options.clone());
-        Step::Mount(Mount { kind: kind.name().to_owned(), options, lost_and_found: kind.lost_and_found() })
+        Step::Mount(self.file_system.mount())
     }
 
     /// A guest with nothing mounted.
@@ -104,7 +103,7 @@ impl Runner {
             return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
         }
         let tree = match run(&mut seat, &mut Looked(disk), &[Step::Observe])?.pop() {
-            Some(Ok(Got::Tree(tree))) => Ok(tree),
+            Some(Ok(Got::Tree(tree))) => Ok(self.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
         };

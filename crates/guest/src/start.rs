@@ -88,11 +88,15 @@ pub fn program() -> io::Result<&'static OwnedFd> {
     if let Some(program) = PROGRAM.get() {
         return Ok(program);
     }
-    let file = fs::File::from(memfd_create("guest-init", MemfdFlags::CLOEXEC)?);
-    (&file).write_all(embedded::PROGRAM)?;
-    // A program that is open for writing cannot be started.
-    let read_only = fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    Ok(PROGRAM.get_or_init(|| read_only.into()))
+    let file = in_memory("guest-init", embedded::PROGRAM)?;
+    Ok(PROGRAM.get_or_init(|| file))
+}
+
+/// A file that lies in memory and can only be read: a program that is open for writing cannot be started.
+pub(crate) fn in_memory(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
+    let file = fs::File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    (&file).write_all(content)?;
+    Ok(fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into())
 }
 
 fn initramfs() -> Vec<u8> {
@@ -100,6 +104,7 @@ fn initramfs() -> Vec<u8> {
         Entry::Dir("dev"),
         Entry::Device("dev/console", 5, 1),
         Entry::Dir("mnt"),
+        Entry::Dir("sys"),
         Entry::Program("init", embedded::PROGRAM),
     ])
 }

@@ -11,14 +11,16 @@ use disk::{Disk, Image};
 use explore::Property;
 use posix::message::{Got, Step};
 use vfs::{
-    Errno, Op, Outcome, Tree,
-    contract::{Contract, Zeros, promises},
+    Conventions, Errno, Op, OpKind, Outcome, Tree,
+    contract::{Contract, Zeros},
     generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
     open::OpenFiles,
 };
 
 use crate::{
-    FileSystem, Kernel, fsck, missing_program,
+    FileSystem, Kernel,
+    fsck::{self, Verdict},
+    missing_program,
     pool::{Pool, pin},
     runner::{Runner, Trouble, run},
     session::Session,
@@ -28,9 +30,8 @@ use crate::{
 /// fsck finds something wrong with what the kernel has recovered, or cannot repair what it is there to repair.
 const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
 
-/// fsck's exit status if all is well, and if all was made well.
-const CLEAN: i32 = 0;
-const REPAIRED: i32 = 1;
+/// Which slots are open is not known where a workload is made, so they are left to scripts.
+const FOR_SCRIPTS: OpSet = OpSet::of(&[OpKind::Open, OpKind::Close]);
 
 /// A file system in guests.
 #[derive(Debug)]
@@ -68,8 +69,9 @@ pub struct Mounted {
 impl GuestTarget {
     /// The file system in guests of the kernel that was built last, with debugging aids or without.
     pub fn new(file_system: FileSystem, debug: bool) -> Self {
-        let ops = file_system.kind.ops();
-        let all = ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() };
+        let ops = file_system.ops().without(FOR_SCRIPTS);
+        let fallocate = file_system.facts().fallocate.to_vec();
+        let all = ObjectBounds { ops, fallocate, write_places: WritePlaces::End, ..ObjectBounds::default() };
         let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
         Self { file_system, debug, usual, all, ground: OnceLock::new() }
     }
@@ -102,9 +104,12 @@ impl GuestTarget {
         let mut mounted = self.mount(disk)?;
         self.unmount(&mut mounted, disk)?;
         let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        let wrong = (checked.status != CLEAN).then_some(Finding { property: FSCK_NOT_CLEAN, detail: checked.said });
-        Ok(wrong.into_iter().collect())
+        Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
     }
+}
+
+fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
+    is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
 }
 
 impl Mounted {
@@ -141,7 +146,7 @@ impl Target for GuestTarget {
 
     fn recovered_from(&self, mounted: &Mounted, crashed: &Image) -> Mounted {
         // fsck reads everything, so the images are the same; and what was mounted is what fsck has made of them.
-        if self.file_system.kind.recovers_by_fsck() {
+        if self.file_system.recovers_by_fsck() {
             return mounted.clone();
         }
         Mounted { session: Arc::new(mounted.session.on(crashed.clone())), ..mounted.clone() }
@@ -167,6 +172,10 @@ impl Target for GuestTarget {
     }
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        // Kernels say in many ways that a file system has no such thing.
+        if !self.ops().contains(task.op.kind()) {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed| session.after(&task.op, failed);
@@ -200,11 +209,9 @@ impl Target for GuestTarget {
     }
 
     fn promise(&self) -> Promise {
-        let options: Vec<&str> = self.file_system.options.split(',').collect();
-        let claimed = promises::promise(self.file_system.kind.name(), &options);
         Promise {
-            contract: claimed.map_or(Contract::Mountable, |promise| promise.contract),
-            synchronous: options.contains(&"sync"),
+            contract: self.file_system.promise().map_or(Contract::Mountable, |promise| promise.contract),
+            synchronous: self.file_system.is_synchronous(),
             zeros: Zeros::Allowed,
             write_through: false,
         }
@@ -215,18 +222,24 @@ impl Target for GuestTarget {
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
     }
 
+    fn ops(&self) -> OpSet {
+        self.file_system.ops()
+    }
+
+    fn conventions(&self) -> Conventions {
+        self.file_system.conventions()
+    }
+
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
-        if !self.file_system.kind.recovers_by_fsck() {
+        if !self.file_system.recovers_by_fsck() {
             return Ok(Vec::new());
         }
         let checked = fsck::repair(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        let wrong = !matches!(checked.status, CLEAN | REPAIRED);
-        Ok(wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: checked.said }).into_iter().collect())
+        Ok(not_clean(checked.verdict == Verdict::Wrong, checked.said))
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
-        let applies = self.file_system.fsck && !self.file_system.kind.recovers_by_fsck();
-        applies.then(|| self.check_after_the_kernel(disk))
+        self.file_system.is_checked().then(|| self.check_after_the_kernel(disk))
     }
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {

@@ -10,7 +10,7 @@ use check::Finding;
 use disk::{Asked, Block, Disk, EntryKind, in_order_of};
 use explore::Property;
 use guest::{Live, Storage};
-use posix::message::{Answer, Got, Mount, Step};
+use posix::message::{Answer, Got, Step};
 use vfs::Errno;
 
 use crate::{
@@ -41,8 +41,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub fn mount_step(&self) -> Step {
-        let (kind, options) = (self.subject.name().to_owned(), self.subject.options().to_owned());
-        Step::Mount(Mount { kind, options, lost_and_found: self.subject.lost_and_found() })
+        Step::Mount(self.subject.mount())
     }
 
     /// A worker with nothing mounted.
@@ -118,7 +117,7 @@ impl Runner {
             return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
         }
         let tree = match seat.machine.run(&mut Looked(disk), &[Step::Observe])?.pop() {
-            Some(Ok(Got::Tree(tree))) => Ok(tree),
+            Some(Ok(Got::Tree(tree))) => Ok(self.subject.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
         };

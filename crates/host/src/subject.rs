@@ -8,12 +8,12 @@ use std::{
 };
 
 use disk::{Disk, Image};
-use guest::{FileSystem, fsck};
-use vfs::{
-    OpKind,
-    contract::{Contract, promises},
-    generate::OpSet,
+use guest::{
+    FileSystem,
+    fsck::{self, Verdict},
 };
+use posix::{LOST_AND_FOUND, message::Mount};
+use vfs::{Conventions, OpKind, contract::Contract, generate::OpSet};
 
 /// A file system with all that can be chosen about it.
 #[derive(Clone, Debug)]
@@ -41,10 +41,6 @@ pub struct Commands {
     pub contract: Contract,
 }
 
-/// fsck's exit status if all is well, and if all was made well.
-const CLEAN: i32 = 0;
-const REPAIRED: i32 = 1;
-
 impl Subject {
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -71,17 +67,30 @@ impl Subject {
         matches!(self, Self::Kernel(file_system) if file_system.flushes_are_lies)
     }
 
-    /// What its mkfs leaves in the root; of an unknown file system, what most have.
-    pub(crate) fn lost_and_found(&self) -> bool {
+    /// How it is mounted. An unknown file system has in its root what most have.
+    pub(crate) fn mount(&self) -> Mount {
         match self {
-            Self::Kernel(file_system) => file_system.kind.lost_and_found(),
-            Self::Commands(_) => true,
+            Self::Kernel(file_system) => file_system.mount(),
+            Self::Commands(_) => Mount {
+                kind: self.name().to_owned(),
+                options: String::new(),
+                hidden: vec![LOST_AND_FOUND.name.to_owned()],
+                emptied: Vec::new(),
+            },
+        }
+    }
+
+    /// What it shows in its own way.
+    pub(crate) fn conventions(&self) -> Conventions {
+        match self {
+            Self::Kernel(file_system) => file_system.conventions(),
+            Self::Commands(_) => Conventions::POSIX,
         }
     }
 
     pub(crate) fn recovers_by_fsck(&self) -> bool {
         match self {
-            Self::Kernel(file_system) => file_system.kind.recovers_by_fsck(),
+            Self::Kernel(file_system) => file_system.recovers_by_fsck(),
             Self::Commands(commands) => commands.repair.is_some(),
         }
     }
@@ -89,18 +98,15 @@ impl Subject {
     /// The kinds of ops that a workload may have.
     pub(crate) fn ops(&self) -> OpSet {
         match self {
-            Self::Kernel(file_system) => file_system.kind.ops(),
-            Self::Commands(_) => OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash])),
+            Self::Kernel(file_system) => file_system.ops(),
+            Self::Commands(_) => OpSet::ALL.without(OpSet::of(&[OpKind::Crash])),
         }
+        .without(OpSet::of(&[OpKind::Open, OpKind::Close]))
     }
 
     pub(crate) fn contract(&self) -> Contract {
         match self {
-            Self::Kernel(file_system) => {
-                let options: Vec<&str> = file_system.options.split(',').collect();
-                let claimed = promises::promise(file_system.kind.name(), &options);
-                claimed.map_or(Contract::Mountable, |promise| promise.contract)
-            }
+            Self::Kernel(file_system) => file_system.promise().map_or(Contract::Mountable, |promise| promise.contract),
             Self::Commands(commands) => commands.contract,
         }
     }
@@ -141,7 +147,7 @@ impl Subject {
             Self::Commands(Commands { fsck: Some(command), .. }) => fsck::check_by(disk, |file| shell(command, file))?,
             Self::Commands(_) => return Ok(None),
         };
-        Ok((checked.status != CLEAN).then_some(checked.said))
+        Ok((checked.verdict != Verdict::Clean).then_some(checked.said))
     }
 
     /// What a repair says, if it could not repair everything.
@@ -153,13 +159,13 @@ impl Subject {
             }
             Self::Commands(_) => return Ok(None),
         };
-        Ok((!matches!(checked.status, CLEAN | REPAIRED)).then_some(checked.said))
+        Ok((checked.verdict == Verdict::Wrong).then_some(checked.said))
     }
 
     /// Whether what was recovered is looked at.
     pub(crate) fn is_checked(&self) -> bool {
         match self {
-            Self::Kernel(file_system) => file_system.fsck && !self.recovers_by_fsck(),
+            Self::Kernel(file_system) => file_system.is_checked(),
             Self::Commands(commands) => commands.fsck.is_some(),
         }
     }

@@ -11,7 +11,7 @@ use disk::{Disk, Image};
 use explore::Property;
 use posix::message::{Got, Step};
 use vfs::{
-    Errno, Op, Outcome, Tree,
+    Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
     generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
     open::OpenFiles,
@@ -206,6 +206,10 @@ impl Target for HostTarget {
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
+    }
+
+    fn conventions(&self) -> Conventions {
+        self.subject.conventions()
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

@@ -26,9 +26,8 @@ const MOMENTS_MS: u64 = 250;
 const GONE_MAX: Duration = Duration::from_mins(1);
 
 fn target() -> HostTarget {
-    let kind = FileSystemKind::Ext4;
     let options = "nodelalloc,commit=2000,noinit_itable".to_owned();
-    let file_system = FileSystem { kind, options, kib: kind.kib_min(), flushes_are_lies: false, fsck: true };
+    let file_system = FileSystem { options, ..FileSystemKind::Ext4.usual() };
     HostTarget::new(Subject::Kernel(file_system))
 }
 

@@ -22,10 +22,10 @@ use vfs::{Node, NodeId, NodeKind, Tree};
 
 use crate::errno;
 
-/// A directory at the root that is no part of what a user sees.
+/// A name in the root that is no part of what a user sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Why it does not count.
     pub reason: &'static str,
@@ -36,6 +36,12 @@ pub const LOST_AND_FOUND: Hidden = Hidden {
     name: "lost+found",
     reason: "made by mkfs and filled by fsck, whose property it is; a file that was moved there is lost to its user",
 };
+
+/// What mkfs of nilfs2 leaves in the root.
+pub const NILFS: Hidden = Hidden { name: ".nilfs", reason: "made by mkfs, for the tools of nilfs2 to lock" };
+
+/// Everything that is hidden in some file system.
+pub const HIDDEN: [Hidden; 2] = [LOST_AND_FOUND, NILFS];
 
 /// A file that is larger than any op can have made it: what a damaged size claims is not read.
 const FILE_BYTES_MAX: u64 = 1 << 26;
@@ -69,7 +75,9 @@ impl Walk {
         let mut nlink = link_count(&stat);
         for Hidden { name, .. } in hidden {
             let found = entries.iter().position(|(entry, _)| entry == name.as_bytes());
-            nlink = nlink.saturating_sub(u32::from(found.map(|place| entries.remove(place)).is_some()));
+            let removed = found.map(|place| entries.remove(place));
+            let is_dir = removed.is_some_and(|(_, file_type)| file_type == FileType::Directory);
+            nlink = nlink.saturating_sub(u32::from(is_dir));
         }
         let children = self.visit_all(&root, "", entries)?;
         let xattrs = self.xattrs_of_open(&root)?;

@@ -14,7 +14,7 @@ use rustix::{
 use vfs::Errno;
 
 use crate::{
-    Files, Hidden, LOST_AND_FOUND, errno,
+    Files, HIDDEN, Hidden, errno,
     message::{Answer, Got, Mount, Step},
     observe,
 };
@@ -26,6 +26,14 @@ pub trait Mounter {
     /// # Errors
     /// What the kernel answered.
     fn mount(&mut self, how: &Mount) -> io::Result<()>;
+
+    /// Does what is to be done before each op.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn before_op(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Unmounts it. Nothing of it is in use any more.
     ///
@@ -45,7 +53,7 @@ pub struct Stage<M> {
     old_root: OwnedFd,
     files: Files,
     /// What is hidden of what is mounted.
-    mounted: Option<&'static [Hidden]>,
+    mounted: Option<Vec<Hidden>>,
 }
 
 impl<M: Mounter> Stage<M> {
@@ -76,8 +84,11 @@ impl<M: Mounter> Stage<M> {
             }
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),
-            Step::Run(op) => self.files.apply(op).map(Got::Value),
-            Step::Observe => observe(self.mounted.unwrap_or_default()).map(Got::Tree),
+            Step::Run(op) => {
+                self.mounter.before_op().map_err(errno)?;
+                self.files.apply(op).map(Got::Value)
+            }
+            Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),
             Step::Unmount => self.unmount().map(|()| Got::Done),
         }
     }
@@ -88,7 +99,8 @@ impl<M: Mounter> Stage<M> {
         }
         self.mounter.mount(how).map_err(errno)?;
         let entered = chroot(self.mount_point.as_str()).and_then(|()| chdir("/"));
-        self.mounted = Some(if how.lost_and_found { &[LOST_AND_FOUND] } else { &[] });
+        let is_hidden = |one: &Hidden| how.hidden.iter().any(|name| name == one.name);
+        self.mounted = Some(HIDDEN.into_iter().filter(is_hidden).collect());
         if let Err(error) = entered {
             let _ = self.unmount();
             return Err(errno(error));

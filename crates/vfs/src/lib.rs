@@ -5,6 +5,7 @@
 //! This crate touches no target and no disk.
 
 pub mod contract;
+pub mod conventions;
 pub mod corpus;
 pub mod errno;
 pub mod flags;
@@ -22,6 +23,7 @@ pub mod text;
 pub mod tree;
 pub mod workloads;
 
+pub use conventions::{Conventions, DirLinks, Modes, Names};
 pub use errno::Errno;
 pub use flags::OpenFlags;
 pub use kind::{Fallocate, OpKind, Rename, WriteVia};

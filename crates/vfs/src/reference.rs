@@ -36,7 +36,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub use config::{Config, Credentials};
 
-use crate::{Errno, Node, NodeId, NodeKind, Op, OpenFiles, OpenFlags, Outcome, Tree, Value};
+use crate::{Conventions, Errno, Node, NodeId, NodeKind, Op, OpenFiles, OpenFlags, Outcome, Tree, Value};
 
 /// The root directory is the first node.
 const ROOT: NodeId = NodeId(0);
@@ -102,6 +102,13 @@ impl Reference {
     /// Changes limits or caller for the ops to come, as when another process goes on.
     pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
         change(Arc::make_mut(&mut self.config));
+    }
+
+    /// Keeps to the conventions of a file system from now on.
+    pub fn keep_to(&mut self, conventions: Conventions) {
+        if conventions != Conventions::POSIX {
+            self.configure(|config| (config.modes, config.names) = (conventions.modes, conventions.names));
+        }
     }
 
     /// What a user can see. Costs one reference count.

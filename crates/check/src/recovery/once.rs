@@ -4,7 +4,7 @@
 //! All of that is remembered together, so the reads of all of it are kept: a block that only a later step reads counts
 //! as long as recovery had not written it before.
 
-use disk::{Block, Disk, EntryKind, Image, ReadSet};
+use disk::{Block, Disk, EVERYTHING, EntryKind, Image, Read, ReadSet};
 use explore::Property;
 use smallvec::{SmallVec, smallvec};
 use vfs::{Errno, Tree};
@@ -27,13 +27,17 @@ struct Reads {
     /// A bit for each block that was read from the crash image, and one for each that recovery wrote.
     read: SmallVec<[u64; 4]>,
     written: SmallVec<[u64; 4]>,
+    /// The hash of the crash image, until everything was read.
+    unread: Option<u128>,
 }
 
 impl Reads {
-    fn new(set: ReadSet, recovered: &Disk) -> Self {
+    fn new(set: ReadSet, crashed: &Image, recovered: &Disk) -> Self {
         let words = recovered.geometry().blocks.div_ceil(64) as usize;
-        let mut reads = Self { set, read: smallvec![0; words], written: smallvec![0; words] };
-        reads.set.0.iter().for_each(|read| mark(&mut reads.read, read.block));
+        let unread = Some(crashed.hash());
+        let mut reads =
+            Self { set: ReadSet::default(), read: smallvec![0; words], written: smallvec![0; words], unread };
+        set.0.into_iter().for_each(|read| reads.push(read));
         for (_, entry) in recovered.log().entries().filter(|(_, entry)| entry.kind != EntryKind::Flush) {
             let (first, count) = entry.extent(recovered.geometry());
             (first.0..first.0 + count).for_each(|block| mark(&mut reads.written, Block(block)));
@@ -45,11 +49,23 @@ impl Reads {
     fn add(&mut self, disk: &mut Disk, after: bool) {
         let more = disk.take_reads().expect("recording is on");
         for read in more.0 {
-            let overwritten = after && is_marked(&self.written, read.block);
-            if !overwritten && !is_marked(&self.read, read.block) {
-                mark(&mut self.read, read.block);
-                self.set.0.push(read);
+            let overwritten = after && read.block != EVERYTHING && is_marked(&self.written, read.block);
+            if !overwritten {
+                self.push(read);
             }
+        }
+    }
+
+    /// Adds a read of something that was not read before. What recovery made of the crash image follows from that
+    /// image, so to read everything of either is the same.
+    fn push(&mut self, read: Read) {
+        let Some(crashed) = self.unread else { return };
+        if read.block == EVERYTHING {
+            self.unread = None;
+            self.set.0.push(Read { content: crashed, ..read });
+        } else if !is_marked(&self.read, read.block) {
+            mark(&mut self.read, read.block);
+            self.set.0.push(read);
         }
     }
 }
@@ -88,7 +104,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
     let set = disk.take_reads().expect("recording is on");
-    let mut reads = Reads::new(set, &disk);
+    let mut reads = Reads::new(set, image, &disk);
     let (mut afterwards, mut refused) = (None, Vec::new());
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
         // On the same disk it would do the same again: it is deterministic.

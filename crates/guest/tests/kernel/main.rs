@@ -28,17 +28,11 @@ fn kernel() -> Option<Kernel> {
 }
 
 fn ext4() -> FileSystem {
-    FileSystem {
-        kind: FileSystemKind::Ext4,
-        options: String::new(),
-        kib: FileSystemKind::Ext4.kib_min(),
-        flushes_are_lies: false,
-        fsck: true,
-    }
+    FileSystemKind::Ext4.usual()
 }
 
 fn ext2() -> FileSystem {
-    FileSystem { kind: FileSystemKind::Ext2, kib: FileSystemKind::Ext2.kib_min(), ..ext4() }
+    FileSystemKind::Ext2.usual()
 }
 
 /// A target on this machine, if there is a kernel.

@@ -37,7 +37,7 @@ fn zeros() -> Zeros {
 }
 
 fn mount(kind: &str) -> Step {
-    Step::Mount(Mount { kind: kind.to_owned(), options: String::new(), lost_and_found: false })
+    Step::Mount(Mount { kind: kind.to_owned(), options: String::new(), hidden: Vec::new(), emptied: Vec::new() })
 }
 
 #[test]

@@ -14,23 +14,12 @@ use host::{HostTarget, Subject};
 use vfs::Op;
 
 fn ext4() -> FileSystem {
-    FileSystem {
-        kind: FileSystemKind::Ext4,
-        options: "nodelalloc,commit=2000,noinit_itable".to_owned(),
-        kib: FileSystemKind::Ext4.kib_min(),
-        flushes_are_lies: false,
-        fsck: true,
-    }
+    let options = "nodelalloc,commit=2000,noinit_itable".to_owned();
+    FileSystem { options, ..FileSystemKind::Ext4.usual() }
 }
 
 fn ext2() -> FileSystem {
-    FileSystem {
-        kind: FileSystemKind::Ext2,
-        options: String::new(),
-        kib: FileSystemKind::Ext2.kib_min(),
-        fsck: false,
-        ..ext4()
-    }
+    FileSystemKind::Ext2.usual()
 }
 
 /// A target on this machine; `None`, and a word about it, if it cannot be had.

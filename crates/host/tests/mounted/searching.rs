@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use check::{CheckOptions, CheckReport, Checkable, RunOptions};
+use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::Budget;
 use guest::FileSystem;
@@ -18,7 +18,7 @@ fn search(file_system: FileSystem, script: &[&str]) -> Option<CheckReport> {
     };
     let mut run = RunOptions::exhaustive("host");
     let ops: Vec<vfs::Op> = script.iter().map(|op| op.parse().unwrap()).collect();
-    run.workload = check::Workload::scripted(&ops);
+    run.workload = Workload::scripted(&ops);
     run.budget = Budget { depth: Some(script.len().try_into().unwrap()), ..Budget::default() };
     Some(target.check(options, &run, &mut |_, _| {}).unwrap())
 }

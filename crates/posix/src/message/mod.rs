@@ -35,8 +35,11 @@ pub struct Mount {
     pub kind: String,
     /// As after `mount -o`, without spaces; may be empty.
     pub options: String,
-    /// Whether it has a `lost+found`, see [`LOST_AND_FOUND`](crate::LOST_AND_FOUND).
-    pub lost_and_found: bool,
+    /// Names in the root that are no part of what a user sees, of those in [`HIDDEN`](crate::HIDDEN).
+    pub hidden: Vec<String>,
+    /// Caches of kernel objects that must be empty before, as `/sys/kernel/slab` calls them: for file systems that
+    /// write to the disk what an earlier owner left in an object.
+    pub emptied: Vec<String>,
 }
 
 /// What came of a step.

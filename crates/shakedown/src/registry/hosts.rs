@@ -60,8 +60,9 @@ fn make(kind: FileSystemKind, chosen: &Chosen, always: &[&'static str], mount_op
         kind,
         options: options.join(","),
         kib: chosen.number("kib").expect("the table of options allows only numbers"),
+        journal: true,
         flushes_are_lies: chosen.word("lies") == "flush",
-        fsck: kind == FileSystemKind::Ext4 && chosen.word("fsck") == "on",
+        fsck: chosen.get("fsck") != Some("off"),
     };
     Box::new(HostTarget::new(Subject::Kernel(file_system)))
 }

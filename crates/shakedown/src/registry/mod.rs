@@ -57,7 +57,7 @@ impl Kind {
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 14] = [
+pub const TARGETS: [&Entry; 27] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -68,7 +68,20 @@ pub const TARGETS: [&Entry; 14] = [
     &libs::FATFS,
     &libs::EXT4,
     &guests::EXT2,
+    &guests::EXT3,
     &guests::EXT4,
+    &guests::XFS,
+    &guests::BTRFS,
+    &guests::F2FS,
+    &guests::JFS,
+    &guests::REISERFS,
+    &guests::NILFS2,
+    &guests::VFAT,
+    &guests::MSDOS,
+    &guests::EXFAT,
+    &guests::MINIX,
+    &guests::HFSPLUS,
+    &guests::NTFS3,
     &hosts::EXT2,
     &hosts::EXT4,
     &commands::FUSE,

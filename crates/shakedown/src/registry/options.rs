@@ -126,13 +126,17 @@ impl Chosen {
         self.0.iter().any(|(given, _)| *given == name)
     }
 
+    /// The value of an option, if the target has it.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(given, _)| *given == name).map(|(_, value)| value.as_str())
+    }
+
     /// The value of an option.
     ///
     /// # Panics
     /// The target's table has no such option.
     pub fn word(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(given, _)| *given == name);
-        found.map(|(_, value)| value.as_str()).expect("the table names every option that its constructor asks for")
+        self.get(name).expect("the table names every option that its constructor asks for")
     }
 
     /// The value of an option, and all others, if there is such an option.

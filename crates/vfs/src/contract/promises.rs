@@ -44,6 +44,20 @@ pub const PROMISES: &[Promise] = &[
         source: "no journal and no ordering of writes in the kernel's code; fsck.fat is the only recovery",
     },
     Promise {
+        file_system: "msdos",
+        option: None,
+        contract: Contract::Synced,
+        after_fsck: true,
+        source: "as vfat, whose code it shares",
+    },
+    Promise {
+        file_system: "exfat",
+        option: None,
+        contract: Contract::Synced,
+        after_fsck: true,
+        source: "no journal and no ordering of writes in the kernel's code; fsck.exfat is the only recovery",
+    },
+    Promise {
         file_system: "ext3",
         option: None,
         contract: Contract::Atomic,
@@ -73,6 +87,44 @@ pub const PROMISES: &[Promise] = &[
         after_fsck: false,
         source: "kernel documentation of ext4: data goes through the same journal as metadata, whose transactions \
                  commit in order",
+    },
+    Promise {
+        file_system: "ext4",
+        option: Some("journal=off"),
+        contract: Contract::Synced,
+        after_fsck: true,
+        source: "kernel documentation of ext4 about its no-journal mode: as ext2, e2fsck restores consistency",
+    },
+    Promise {
+        file_system: "jfs",
+        option: None,
+        contract: Contract::Synced,
+        after_fsck: true,
+        source: "IBM's overview of JFS: fsck replays the log, which restores the structure and not the contents; \
+                 nothing is said of names at fsync",
+    },
+    Promise {
+        file_system: "reiserfs",
+        option: None,
+        contract: Contract::Synced,
+        after_fsck: false,
+        source: "manual page mount(8): metadata is journaled, and data is written before the metadata that refers \
+                 to it commits; nothing is said of names at fsync",
+    },
+    Promise {
+        file_system: "nilfs2",
+        option: None,
+        contract: Contract::Atomic,
+        after_fsck: false,
+        source: "kernel documentation of nilfs2: the default order=relaxed is equivalent to the ordered mode of ext3",
+    },
+    Promise {
+        file_system: "nilfs2",
+        option: Some("order=strict"),
+        contract: Contract::Prefix,
+        after_fsck: false,
+        source: "kernel documentation of nilfs2: the sequence of all file operations is preserved, overwriting \
+                 included, and no event overtakes another in what is recovered",
     },
     Promise {
         file_system: "xfs",

@@ -90,7 +90,7 @@ impl OpSet {
 
     /// What is in this one only.
     #[must_use]
-    pub fn without(self, other: Self) -> Self {
+    pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }

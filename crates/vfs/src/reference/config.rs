@@ -1,5 +1,7 @@
 //! Who uses the reference, and where it ends.
 
+use crate::{Modes, Names};
+
 /// Who calls. Uid 0 holds every capability, anybody else none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Credentials {
@@ -50,6 +52,10 @@ pub struct Config {
     /// Whether a hard link needs a file that the caller owns or may both read and write (`fs.protected_hardlinks`,
     /// off in a bare kernel, on in most distributions).
     pub protected_hardlinks: bool,
+    /// Which permission bits new files and directories get.
+    pub modes: Modes,
+    /// Which names are the same.
+    pub names: Names,
 }
 
 impl Default for Config {
@@ -65,6 +71,8 @@ impl Default for Config {
             block_size: 4096,
             sector_size: 512,
             protected_hardlinks: false,
+            modes: Modes::Kept,
+            names: Names::AsGiven,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     Reference,
     permission::{MODE_BITS, SETGID},
 };
-use crate::{Node, NodeId, NodeKind};
+use crate::{Names, Node, NodeId, NodeKind};
 
 /// Entries of a directory.
 pub(super) type Entries = BTreeMap<Arc<str>, NodeId>;
@@ -44,7 +44,7 @@ impl Reference {
         let inherits = parent.mode & SETGID != 0;
         let is_dir = matches!(kind, NodeKind::Dir(_));
         let node = Node {
-            mode: mode & MODE_BITS | if inherits && is_dir { SETGID } else { 0 },
+            mode: self.config.modes.of_new(mode & MODE_BITS | if inherits && is_dir { SETGID } else { 0 }, is_dir),
             uid: self.config.caller.uid,
             gid: if inherits { parent.gid } else { self.config.caller.gid },
             nlink: if is_dir { 2 } else { 0 },
@@ -63,12 +63,26 @@ impl Reference {
         } else {
             self.get_mut(id).nlink += 1;
         }
-        self.entries_mut(dir).insert(Arc::from(name), id)
+        let name = self.entry(dir, name).map_or_else(|| Arc::from(self.config.names.shown(name)), |(known, _)| known);
+        self.entries_mut(dir).insert(name, id)
+    }
+
+    /// The entry that a name means, under the name that it has.
+    pub(super) fn entry(&self, dir: NodeId, name: &str) -> Option<(Arc<str>, NodeId)> {
+        let entries = self.get(dir).entries()?;
+        let names = self.config.names;
+        let found = if names == Names::AsGiven {
+            entries.get_key_value(name)
+        } else {
+            entries.iter().find(|(known, _)| names.are_same(known, name))
+        };
+        found.map(|(known, id)| (Arc::clone(known), *id))
     }
 
     /// Takes a name out of a directory and counts it. The node stays; `forget` it unless it gets another name.
     pub(super) fn leave(&mut self, dir: NodeId, name: &str) -> Option<NodeId> {
-        let id = self.entries_mut(dir).remove(name)?;
+        let (name, _) = self.entry(dir, name)?;
+        let id = self.entries_mut(dir).remove(&name)?;
         if self.get(id).is_dir() {
             self.get_mut(dir).nlink -= 1;
         } else {

@@ -96,7 +96,7 @@ impl Reference {
         if name.len() > self.config.name_max {
             return Err(Errno::ENAMETOOLONG);
         }
-        Ok(self.get(dir).entries().and_then(|entries| entries.get(name)).copied())
+        Ok(self.entry(dir, name).map(|(_, id)| id))
     }
 
     /// Walks all components but the last.

@@ -25,8 +25,10 @@ const MAILBOX: &str = "/dev/vda";
 const DISK: &str = "/dev/vdb";
 /// Where the disk under check is mounted.
 const MOUNT_POINT: &str = "/mnt";
-/// When every mount happens: times are stored on disk, so they must not depend on what was done before.
-const NOW: Timespec = Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
+/// When every mount happens, in seconds. Each op happens a second after the one before: times are stored on disk, so
+/// they must not depend on what was done before the mount, nor on how often anybody looked at the clock, which moves
+/// it.
+const MOUNTED_AT: i64 = 1_000_000_000;
 /// Answers are stored from the back, in pieces that one request holds.
 const PIECE: usize = 1 << 16;
 
@@ -42,7 +44,7 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     mount("none", "/dev", "devtmpfs", MountFlags::empty(), None)?;
     umask(Mode::empty());
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
-    let mut stage = Stage::new(Disk, MOUNT_POINT)?;
+    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT }, MOUNT_POINT)?;
     let mut buffer = Aligned::new(FIRST_READ);
     loop {
         let batch: Vec<Step> = read_batch(&mailbox, &mut buffer)?;
@@ -92,17 +94,48 @@ fn write_answers(
 }
 
 /// The disk under check.
-struct Disk;
+struct Disk {
+    /// When the next op happens.
+    seconds: i64,
+}
+
+impl Disk {
+    /// Gives the memory of caches back. What was freed last is freed in earnest a moment later.
+    fn empty_caches(&mut self, caches: &[String]) -> io::Result<()> {
+        self.sleep(1);
+        match mount("none", "/sys", "sysfs", MountFlags::empty(), None) {
+            Ok(()) | Err(io::Errno::BUSY) => {}
+            Err(error) => return Err(error),
+        }
+        for cache in caches {
+            let path = format!("/sys/kernel/slab/{cache}/shrink");
+            let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+            io::write(&file, b"1")?;
+        }
+        Ok(())
+    }
+}
 
 impl Mounter for Disk {
     fn mount(&mut self, how: &Mount) -> io::Result<()> {
         let (flags, data) = split_options(&how.options);
         let data = std::ffi::CString::new(data).map_err(|_| io::Errno::INVAL)?;
-        clock_settime(ClockId::Realtime, NOW)?;
+        if !how.emptied.is_empty() {
+            self.empty_caches(&how.emptied)?;
+        }
+        self.seconds = MOUNTED_AT;
+        self.before_op()?;
         mount(DISK, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str())
     }
 
+    fn before_op(&mut self) -> io::Result<()> {
+        let now = Timespec { tv_sec: self.seconds, tv_nsec: 0 };
+        self.seconds += 1;
+        clock_settime(ClockId::Realtime, now)
+    }
+
     fn unmount(&mut self) -> io::Result<()> {
+        self.before_op()?;
         unmount(MOUNT_POINT, UnmountFlags::empty())
     }
 

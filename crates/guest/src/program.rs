@@ -1,0 +1,67 @@
+//! Programs of the host that make and check file systems, run so that what they write follows from their arguments and
+//! from the image alone.
+//!
+//! What they ask the C library for is fixed (`preload/fixed.rs`), memory that they allocate is zeros, addresses are the
+//! same each time, and the image is their standard input, so that its name is the same too: some write left-over memory
+//! to the disk, names and addresses included. They start as a guest does, and die with us likewise.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd as _, AsRawFd, OwnedFd},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use crate::{embedded, start};
+
+/// A program of the host that is needed, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub name: &'static str,
+    pub package: &'static str,
+}
+
+/// System programs are not on every user's path.
+const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
+/// The image, as a program finds it.
+pub(crate) const IMAGE: &str = "/proc/self/fd/0";
+/// The moment at which all of it happens.
+const NOW: &str = "1000000000";
+/// No core has this number, which leaves the choice to the host.
+const ANY_CORE: &str = "4294967295";
+
+impl Program {
+    /// Where it lies.
+    pub fn find(self) -> Option<PathBuf> {
+        PATH.split(':').map(|folder| Path::new(folder).join(self.name)).find(|path| path.is_file())
+    }
+
+    /// Runs it on an image.
+    pub fn run(self, arguments: &[&str], image: &File) -> io::Result<Output> {
+        let launcher = start::program()?.as_fd().as_raw_fd();
+        let program = self.find().ok_or_else(|| io::Error::other(format!("{} is not installed", self.name)))?;
+        let mut command = Command::new(format!("/proc/self/fd/{launcher}"));
+        command.args(["launch", ANY_CORE]).arg(program).args(arguments).arg(IMAGE).stdin(image.try_clone()?);
+        command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("TZ", "UTC").env("LD_PRELOAD", fixed()?);
+        // Fills what is allocated with the complement: zeros.
+        command.env("MALLOC_PERTURB_", "255");
+        command.env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
+        // The configuration of the host must not decide what is checked: without one, the programs have their own.
+        command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
+        command.output()
+    }
+}
+
+/// The name of the library that fixes time and randomness, which lies in memory and nowhere else.
+fn fixed() -> io::Result<String> {
+    static FIXED: OnceLock<OwnedFd> = OnceLock::new();
+    if FIXED.get().is_none() {
+        let file = start::in_memory("fixed", embedded::FIXED)?;
+        // Whoever comes second finds the first one's.
+        let _ = FIXED.set(file);
+    }
+    let library = FIXED.get().map_or(-1, AsRawFd::as_raw_fd);
+    Ok(format!("/proc/{}/fd/{library}", std::process::id()))
+}
