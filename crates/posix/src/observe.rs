@@ -25,7 +25,7 @@ use crate::errno;
 /// A name in the root that is no part of what a user sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The name.
+    /// The name; one that ends with `*` stands for all that begin so, however their letters are written.
     pub name: &'static str,
     /// Why it does not count.
     pub reason: &'static str,
@@ -40,8 +40,25 @@ pub const LOST_AND_FOUND: Hidden = Hidden {
 /// What mkfs of nilfs2 leaves in the root.
 pub const NILFS: Hidden = Hidden { name: ".nilfs", reason: "made by mkfs, for the tools of nilfs2 to lock" };
 
+/// What fsck of FAT makes in the root of clusters that no file has.
+pub const FSCK_REC: Hidden = Hidden {
+    name: "FSCK0*",
+    reason: "files that fsck.fat makes of lost clusters and names by number, as others put them into lost+found",
+};
+
 /// Everything that is hidden in some file system.
-pub const HIDDEN: [Hidden; 2] = [LOST_AND_FOUND, NILFS];
+pub const HIDDEN: [Hidden; 3] = [LOST_AND_FOUND, NILFS, FSCK_REC];
+
+impl Hidden {
+    fn means(&self, entry: &[u8]) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(beginning) => {
+                entry.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
+            }
+            None => entry == self.name.as_bytes(),
+        }
+    }
+}
 
 /// A file that is larger than any op can have made it: what a damaged size claims is not read.
 const FILE_BYTES_MAX: u64 = 1 << 26;
@@ -73,12 +90,11 @@ impl Walk {
         let (id, _) = self.identify(&stat)?;
         let mut entries = entries(&root)?;
         let mut nlink = link_count(&stat);
-        for Hidden { name, .. } in hidden {
-            let found = entries.iter().position(|(entry, _)| entry == name.as_bytes());
-            let removed = found.map(|place| entries.remove(place));
-            let is_dir = removed.is_some_and(|(_, file_type)| file_type == FileType::Directory);
-            nlink = nlink.saturating_sub(u32::from(is_dir));
-        }
+        entries.retain(|(entry, file_type)| {
+            let is_hidden = hidden.iter().any(|hidden| hidden.means(entry));
+            nlink = nlink.saturating_sub(u32::from(is_hidden && *file_type == FileType::Directory));
+            !is_hidden
+        });
         let children = self.visit_all(&root, "", entries)?;
         let xattrs = self.xattrs_of_open(&root)?;
         self.add(id, &stat, nlink, NodeKind::Dir(children), xattrs);
@@ -245,6 +261,12 @@ fn hexadecimal(byte: u8) -> impl Iterator<Item = char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_named_is_hidden() {
+        assert!(LOST_AND_FOUND.means(b"lost+found") && !LOST_AND_FOUND.means(b"lost"));
+        assert!(FSCK_REC.means(b"FSCK0000.REC") && FSCK_REC.means(b"fsck0001.rec") && !FSCK_REC.means(b"FSCK"));
+    }
 
     #[test]
     fn names_that_are_not_text_stay_different() {

@@ -1,5 +1,6 @@
 //! File systems of cards and sticks, which every system reads: vfat, msdos, exfat.
 
+use posix::FSCK_REC;
 use vfs::{Conventions, Modes, Names};
 
 use super::{ALL_OPS, Checking, FALLOCATE, Kind, Making, NEEDS_INODES, usual_verdict};
@@ -25,7 +26,7 @@ pub(super) const VFAT: Kind = Kind {
         chatter: &["fsck.fat "],
     }),
     mount_options: "fmask=0133,dmask=0022",
-    hidden: &[],
+    hidden: &[FSCK_REC],
     emptied: &[],
     ops: ALL_OPS.without(NEEDS_INODES).without(FALLOCATE),
     fallocate: &[],

@@ -114,17 +114,10 @@ pub const PROMISES: &[Promise] = &[
     Promise {
         file_system: "nilfs2",
         option: None,
-        contract: Contract::Atomic,
+        contract: Contract::Synced,
         after_fsck: false,
-        source: "kernel documentation of nilfs2: the default order=relaxed is equivalent to the ordered mode of ext3",
-    },
-    Promise {
-        file_system: "nilfs2",
-        option: Some("order=strict"),
-        contract: Contract::Prefix,
-        after_fsck: false,
-        source: "kernel documentation of nilfs2: the sequence of all file operations is preserved, overwriting \
-                 included, and no event overtakes another in what is recovered",
+        source: "kernel documentation of nilfs2: checkpoints survive a crash, and the default order=relaxed is like \
+                 the ordered mode of ext3; nothing is said of names at fsync",
     },
     Promise {
         file_system: "xfs",
