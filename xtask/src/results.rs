@@ -5,6 +5,7 @@
 //! Published figures are constants that name their table. A new experiment is a module with one function and one line
 //! in [`EXPERIMENTS`]; `--only` runs some of them and keeps the other sections as they are.
 
+mod characterise;
 mod cut_short;
 mod f2fs_bug;
 mod f2fs_speed;
@@ -46,13 +47,18 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 6] = [
+const EXPERIMENTS: [Experiment; 7] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
     Experiment { name: "f2fs-speed", title: "F2FS: speed", section: f2fs_speed::section },
     Experiment { name: "memoisation", title: "Recoveries remembered", section: memoisation::section },
     Experiment { name: "littlefs-speed", title: "littlefs: speed", section: littlefs_speed::section },
+    Experiment {
+        name: "characterise",
+        title: "Linux file systems: which promises hold",
+        section: characterise::section,
+    },
 ];
 
 const INTRODUCTION: &str = "# Results

@@ -15,11 +15,33 @@ pub(crate) struct Aftermath {
     disturbed: Vec<(OpIndex, Faults)>,
     /// Ops that failed for want of a request, while something that they wrote is pending.
     given_up: Vec<(OpIndex, Op)>,
+    /// Whether a request failed since the mount, of a target that may shut itself down then.
+    is_hurt: bool,
+    /// Whether what follows cannot be judged.
+    is_over: bool,
 }
 
 impl Aftermath {
     pub fn is_empty(&self) -> bool {
-        self.disturbed.is_empty() && self.given_up.is_empty()
+        self.disturbed.is_empty() && self.given_up.is_empty() && !self.is_hurt
+    }
+
+    /// Whether a request failed since the mount, and the target may have shut itself down.
+    pub fn is_hurt(&self) -> bool {
+        self.is_hurt
+    }
+
+    pub fn hurt(&mut self) {
+        self.is_hurt = true;
+    }
+
+    /// Whether what follows cannot be judged, so that the search does not go on from here.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub fn end_here(&mut self) {
+        self.is_over = true;
     }
 
     /// The ops that failed and may be found after a power cut all the same.
@@ -61,6 +83,7 @@ impl Aftermath {
         if self.is_empty() {
             return;
         }
+        bytes.push(u8::from(self.is_hurt));
         let is_disturbed = |task: &Task| self.disturbed.iter().any(|(op, _)| *op == task.index);
         bytes.extend(tasks.iter().map(|task| u8::from(is_disturbed(task))));
         for op in self.given_up() {

@@ -286,7 +286,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let (log, from, to) = (next.disk.log(), made.start, next.disk.position());
         visit(Transition::Requests { log, from, to, outcome });
         self.check_declared(log, &made, visit);
-        if !matches!(advance, Advance::Broken(_)) {
+        if !matches!(advance, Advance::Broken(_)) && !next.aftermath.is_over() {
             next.recovery_wrote = made.recovery_wrote.get().unwrap_or(next.recovery_wrote);
             next.settle(self.target, &self.options);
             self.tally.reached(next.place);
@@ -334,9 +334,12 @@ impl<'a, T: Target> Checker<'a, T> {
         let done = next.tasks.remove(made.task);
         let wrong = next.finish(self.target, &done, &outcome, &faults, made.foreseen.take());
         next.aftermath.end(&done, failed);
+        if !faults.is_empty() && self.target.may_shut_down() {
+            next.aftermath.hurt();
+        }
         let broken = wrong.iter().any(Finding::is_critical);
         let which = self.judged_on_return();
-        if !broken && !failed && !quiet && (after > before || which == Which::All) {
+        if !broken && !failed && !quiet && !next.aftermath.is_over() && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
         }
         for Finding { property, detail } in &wrong {

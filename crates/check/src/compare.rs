@@ -2,13 +2,18 @@
 
 use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
-use vfs::{Difference, Op, Outcome, Path, Tree, Value, tree::Aspect};
+use vfs::{
+    Difference, Op, OpKind, Outcome, Path, Tree, Value,
+    contract::{Breach, Contract, Event},
+    tree::Aspect,
+};
 
 use crate::{
+    aftermath::Aftermath,
     crash::CONTENTS,
     legal::{self, Agreement},
     locks::is_at_or_below,
-    state::{Foreseen, State},
+    state::{Foreseen, State, past},
     target::{Finding, Target, Task},
 };
 
@@ -90,8 +95,22 @@ impl<T: Target> State<T> {
             return vec![complaint];
         }
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
+        let is_hurt = target.may_shut_down() && (may_fail || self.aftermath.is_hurt());
+        if is_hurt && is_unmounted && outcome.is_ok() {
+            return self.come_back(target, may_fail);
+        }
+        // Whether an op was done that says that it failed, and may.
+        let is_done = is_hurt && outcome.is_err() && legal::may_fail_when_done(&done.op) && {
+            let found = target.observe(&self.mounted, &self.disk);
+            found.is_ok_and(|found| found.same_as(&expected.reference.tree()))
+        };
         match legal::compare(&done.op, outcome, &self.reference, &expected) {
+            Agreement::Differ if may_fail && is_done => self.reference = expected.reference,
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
+            Agreement::Differ
+                if is_hurt
+                    && !is_unmounted
+                    && outcome.as_ref().err().is_some_and(|errno| legal::may_say_when_hurt(*errno)) => {}
             Agreement::Same => self.reference = expected.reference,
             Agreement::Refused => {}
             Agreement::Differ => {
@@ -108,16 +127,50 @@ impl<T: Target> State<T> {
         }
         self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
-        if outcome.is_ok() {
+        let says_so = outcome.is_ok() && !(is_hurt && legal::cannot_say_that_it_failed(&done.op));
+        if says_so || (may_fail && is_done) {
             self.returned(&done.op, done.index, outcome);
         } else {
             self.history.pass_over();
         }
-        let mut wrong = self.compare_trees(target);
+        let mut wrong = match target.observe(&self.mounted, &self.disk) {
+            Err(errno) if is_hurt && legal::may_say_when_hurt(errno) => Vec::new(),
+            _ => self.compare_trees(target),
+        };
         if self.tasks.is_empty() {
             wrong.extend(target.invariants(&self.mounted, &self.disk));
         }
         wrong
+    }
+
+    /// A file system that was hurt was mounted again. It may have given up what was only in memory, and is judged as if
+    /// the power had been cut. Where it is not what it was before, and a request failed only now (`may_fail`) or writes
+    /// are still pending, nobody can say what of it is durable; then the search ends here.
+    fn come_back(&mut self, target: &T, may_fail: bool) -> Vec<Finding> {
+        self.recent.push(OpKind::Remount, None);
+        self.history.pass_over();
+        let found = match target.observe(&self.mounted, &self.disk) {
+            Ok(found) => found,
+            Err(errno) => return vec![Finding { property: TREE, detail: format!("cannot be read: {errno}") }],
+        };
+        if !found.same_as(&self.reference.tree()) {
+            let under_way = self.under_way();
+            let under_way: Vec<&[Event]> = under_way.iter().map(Vec::as_slice).collect();
+            let crash = self.history.crash(self.history.len(), &under_way);
+            let breaches = crash.judge(target.promise().contract.min(Contract::Atomic), &found);
+            if !breaches.is_empty() {
+                return breaches.iter().map(broken_by_remount).collect();
+            }
+            if may_fail || !self.disk.log().pending().is_empty() {
+                self.aftermath.end_here();
+            } else {
+                let (reference, history) = past(target, &found);
+                (self.reference, self.history) = (reference, history.after_ops(self.ops));
+                self.returned.clear();
+                self.aftermath = Aftermath::default();
+            }
+        }
+        target.invariants(&self.mounted, &self.disk)
     }
 
     /// Compares what a user sees with the reference, leaving out what ops under way are changing.
@@ -145,6 +198,12 @@ impl<T: Target> State<T> {
             })
             .collect()
     }
+}
+
+fn broken_by_remount(breach: &Breach) -> Finding {
+    let clause = breach.clause;
+    let detail = format!("mounted again after a request had failed: {breach}");
+    Finding { property: Property::critical(clause.name()), detail }
 }
 
 /// In what a tree differs from the expected one, in one line.

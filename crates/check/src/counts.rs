@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use vfs::contract::Guarantee;
 
 /// Shards of the set of crash images; more than workers, so that two rarely meet.
 const SHARDS: usize = 64;
@@ -18,6 +19,8 @@ pub(crate) struct Counts {
     ops: AtomicU64,
     crash_states: AtomicU64,
     positions_sampled: AtomicU64,
+    compared: AtomicU64,
+    guarantees: [AtomicU64; Guarantee::ALL.len()],
     images: [Mutex<HashSet<u128>>; SHARDS],
 }
 
@@ -95,12 +98,36 @@ impl Work {
     }
 }
 
+/// In how many crash states each thing was judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// How often each guarantee had something to say, in the order of [`Guarantee::ALL`].
+    pub guarantees: [u64; Guarantee::ALL.len()],
+    /// How often recovery was compared with the more thorough check.
+    pub compared: u64,
+}
+
+impl Judged {
+    /// Counts what another check judged as well.
+    pub fn add(&mut self, other: &Self) {
+        self.guarantees.iter_mut().zip(other.guarantees).for_each(|(sum, more)| *sum += more);
+        self.compared += other.compared;
+    }
+
+    /// In how many crash states a guarantee had something to say.
+    pub fn of(&self, guarantee: Guarantee) -> u64 {
+        self.guarantees[guarantee as usize]
+    }
+}
+
 impl Counts {
     pub fn new() -> Self {
         Self {
             ops: AtomicU64::new(0),
             crash_states: AtomicU64::new(0),
             positions_sampled: AtomicU64::new(0),
+            compared: AtomicU64::new(0),
+            guarantees: std::array::from_fn(|_| AtomicU64::new(0)),
             images: std::array::from_fn(|_| Mutex::default()),
         }
     }
@@ -112,6 +139,22 @@ impl Counts {
     pub fn position(&self, states: usize, sampled: bool) {
         self.crash_states.fetch_add(states as u64, Ordering::Relaxed);
         self.positions_sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
+    }
+
+    pub fn guarantee(&self, guarantee: Guarantee) {
+        self.guarantees[guarantee as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A crash state was recovered; `compared`: in two ways.
+    pub fn recovery(&self, compared: bool) {
+        self.compared.fetch_add(u64::from(compared), Ordering::Relaxed);
+    }
+
+    pub fn judged(&self) -> Judged {
+        Judged {
+            guarantees: std::array::from_fn(|guarantee| self.guarantees[guarantee].load(Ordering::Relaxed)),
+            compared: self.compared.load(Ordering::Relaxed),
+        }
     }
 
     pub fn crash_image(&self, hash: u128) {

@@ -4,7 +4,10 @@ use std::cell::OnceCell;
 
 use disk::{CrashMode, CrashStates, CrashesAlong, Image, Position, crash_states};
 use explore::Property;
-use vfs::contract::{Clause, Contract, Crash, Event, Zeros};
+use vfs::{
+    Tree,
+    contract::{Clause, Contract, Crash, Event, Zeros},
+};
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
@@ -113,11 +116,16 @@ impl<T: Target> Checker<'_, T> {
             }
             let mut broken = recovered.findings.iter().any(Finding::is_critical);
             if let Some((_, tree)) = &recovered.file_system {
+                let contract = if self.options.each_guarantee { Contract::Mountable } else { contract };
                 for breach in moment.crash().judge(contract, tree) {
                     broken = true;
                     report(self.property(breach.clause), &|| breach.to_string());
                 }
+                if self.options.each_guarantee {
+                    self.judge_each(moment.crash(), tree, &mut report);
+                }
             }
+            self.counts.recovery(recovered.compared);
             // What comes of damage is not another finding.
             let lost_room = || made.room.lost_by(self.target, &self.options, &recovered);
             if !broken && let Some(finding) = self.afterwards(&recovered, &crashed.image).or_else(lost_room) {
@@ -133,6 +141,17 @@ impl<T: Target> Checker<'_, T> {
             }
             if by_shape && !broken && recovered.findings.is_empty() && !self.options.recovery_crashes {
                 made.note_judged(recovered, moment.ops());
+            }
+        }
+    }
+
+    /// Judges each guarantee by itself. None of them makes the state one from which the search does not go on, nor
+    /// keeps what comes after recovery from being judged: most file systems give some of them up on purpose.
+    fn judge_each(&self, crash: &Crash, tree: &Tree, report: &mut dyn FnMut(Property, &dyn Fn() -> String)) {
+        for (guarantee, breach) in crash.judge_each(tree) {
+            self.counts.guarantee(guarantee);
+            if let Some(breach) = breach {
+                report(Property::critical(guarantee.name()), &|| breach.to_string());
             }
         }
     }

@@ -7,6 +7,16 @@
 //! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
 //!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
 //!   [`vfs::conventions`].
+//! - **A file system that was hurt.** A target that says so ([`Target::may_shut_down`](crate::Target::may_shut_down))
+//!   may refuse every op after a request has failed, until it is mounted again: Linux file systems go read-only
+//!   (`EROFS`) or shut down (`EIO`, `ESHUTDOWN`, `EUCLEAN`), because nobody knows what the disk holds. Nothing may have
+//!   changed by an op that was refused. One that has shut down may refuse to be read as well.
+//! - **A mount after that is a recovery.** What was only in memory when the file system gave up is gone, so what is
+//!   mounted again is judged as after a power cut: what was pinned must be there.
+//! - **`sync` cannot say that it failed**: sync(2) returns nothing, and neither does an unmount. Once a request has
+//!   failed, both pin nothing. `syncfs` and `fsync` can say so, and are taken at their word.
+//! - **A file that was made but could not be opened stays.** open(2) makes the name, then opens what it leads to. If
+//!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4).
 
 use vfs::{Errno, Fallocate, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference};
 
@@ -76,6 +86,25 @@ fn makes_longer(before: &Reference, after: &Reference) -> bool {
     let named = after.tree();
     let open = after.open_files().values().map(|file| file.node);
     named.nodes.keys().copied().chain(open).any(|id| len(after, id) > len(before, id).or(Some(0)))
+}
+
+/// Whether a file system that was hurt may answer so.
+pub(crate) fn may_say_when_hurt(errno: Errno) -> bool {
+    matches!(errno, Errno::EROFS | Errno::EIO | Errno::ESHUTDOWN | Errno::EUCLEAN)
+}
+
+/// Whether an op may have been done although it says that it failed for want of something.
+pub(crate) fn may_fail_when_done(op: &Op) -> bool {
+    match op {
+        Op::Create { .. } => true,
+        Op::Open { flags, .. } => flags.contains(OpenFlags::CREAT),
+        _ => false,
+    }
+}
+
+/// Whether an op has no way to say that it failed.
+pub(crate) fn cannot_say_that_it_failed(op: &Op) -> bool {
+    matches!(op, Op::Sync | Op::Remount)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod trace;
 mod workload;
 
 pub use checker::{Action, Checker, Evidence};
-pub use counts::Work;
+pub use counts::{Judged, Work};
 pub use crash_point::{CrashPoint, TakenRequest};
 pub use minimise::minimise;
 pub use options::{CheckOptions, Equality};

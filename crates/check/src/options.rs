@@ -9,11 +9,16 @@ use crate::target::Target;
 /// How a target is checked. Everything here is part of a trace, since all of it decides what a violation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct CheckOptions {
     /// Which crash states are considered.
     pub crash: CrashMode,
     /// What is demanded of recovery.
     pub contract: Contract,
+    /// Whether each guarantee is judged by itself, see [`Guarantee`](vfs::contract::Guarantee), instead of the contract
+    /// as a whole. A guarantee that is broken is a violated property of its name, and keeps no other from being judged.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub each_guarantee: bool,
     /// Whether the search goes on from what recovery made of a crash state. From a state that violates a critical
     /// property it never goes on: what comes of damage is not another finding.
     pub continue_after_crash: bool,
@@ -35,6 +40,11 @@ pub struct CheckOptions {
     pub crash_states_max: usize,
     /// What the samples start from.
     pub seed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(switch: &bool) -> bool {
+    !switch
 }
 
 /// Which states of a file system count as one.
@@ -67,6 +77,7 @@ impl Default for CheckOptions {
         Self {
             crash: CrashMode::Prefix,
             contract: Contract::Mountable,
+            each_guarantee: false,
             continue_after_crash: true,
             probe: true,
             recovery_crashes: false,

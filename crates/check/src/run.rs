@@ -11,7 +11,7 @@ use vfs::{Op, generate::OpSet};
 
 use crate::{
     checker::{Action, Checker, Mishap},
-    counts::Work,
+    counts::{Judged, Work},
     minimise::minimise,
     options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
@@ -94,6 +94,8 @@ pub struct CheckReport {
     pub limits: Vec<Limit>,
     /// What was done.
     pub work: Work,
+    /// In how many crash states each guarantee was judged, if each was.
+    pub judged: Judged,
     /// The violated properties, worst first.
     pub violations: Vec<Violated>,
     /// What became of the workloads, if there was a set of them.
@@ -133,6 +135,11 @@ pub trait Checkable: Send + Sync {
 
     /// The kinds of ops that it has.
     fn ops(&self) -> OpSet;
+
+    /// The bytes of a small write, see [`Target::write_bytes`].
+    fn write_bytes(&self) -> u64 {
+        1
+    }
 
     /// The first of these ops that it does not have, if they are done one after the other.
     fn lacks(&self, script: &[Op]) -> Option<Lacking>;
@@ -183,6 +190,10 @@ impl<T: Target> Checkable for T {
         Target::ops(self)
     }
 
+    fn write_bytes(&self) -> u64 {
+        Target::write_bytes(self)
+    }
+
     fn lacks(&self, script: &[Op]) -> Option<Lacking> {
         // A target that panics has the op; the search will tell.
         catch_unwind(AssertUnwindSafe(|| workload::lacking(self, script))).ok().flatten()
@@ -205,7 +216,8 @@ impl<T: Target> Checkable for T {
             Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
             report => report?,
         };
-        let (work, workloads) = (checker.work(), checker.tally.report());
+        // Before traces are recorded, which executes their moves again.
+        let (work, workloads, judged) = (checker.work(), checker.tally.report(), checker.counts.judged());
         let mut violations: Vec<Violated> = report
             .violations
             .iter()
@@ -229,6 +241,7 @@ impl<T: Target> Checkable for T {
             complete: report.complete && work.positions_sampled == 0 && options.equality == Equality::Full,
             limits: report.limits,
             work,
+            judged,
             violations,
             workloads,
             memory: report.memory,
@@ -260,6 +273,7 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
         complete: false,
         limits: Vec::new(),
         work: checker.work(),
+        judged: Judged::default(),
         violations: checker.start().err().map(violation).into_iter().collect(),
         workloads: checker.tally.report(),
         memory: MemoryUse::default(),

@@ -308,7 +308,8 @@ impl<T: Target> State<T> {
             self.disk.settle();
         }
         self.aftermath.settle(self.disk.log());
-        if target.promise().write_through {
+        // Where each guarantee is judged, what pinned something must stay to be told.
+        if target.promise().write_through && !options.each_guarantee {
             let pending = self.disk.log().pending();
             let is_durable = |op: &OpIndex| pending.iter().all(|(_, entry)| entry.op != Some(*op));
             let durable = self.returned.iter().take_while(|op| is_durable(op)).count();
@@ -319,7 +320,7 @@ impl<T: Target> State<T> {
 }
 
 /// The reference and the history of a file system that looks like `tree`, all of it durable.
-fn past<T: Target>(target: &T, tree: &Tree) -> (Reference, History) {
+pub(crate) fn past<T: Target>(target: &T, tree: &Tree) -> (Reference, History) {
     let promise = target.promise();
     let mut reference = Reference::from_tree(tree);
     reference.keep_to(target.conventions());

@@ -82,6 +82,11 @@ pub trait Target: Send + Sync {
         OpSet::ALL
     }
 
+    /// The bytes of a small write, such as its workload makes.
+    fn write_bytes(&self) -> u64 {
+        4096
+    }
+
     /// The bytes of the longest name, if that is fewer than Linux allows. A longer one fails with `ENAMETOOLONG`.
     fn name_bytes_max(&self) -> Option<usize> {
         None
@@ -173,6 +178,12 @@ pub trait Target: Send + Sync {
     /// How closely the same done again repeats what was done first.
     fn repeats(&self) -> Repeats {
         Repeats::Exactly
+    }
+
+    /// Whether a request that failed may make it refuse everything until it is mounted again, as Linux file systems do:
+    /// what that means for verdicts stands with the legal differences from the reference.
+    fn may_shut_down(&self) -> bool {
+        false
     }
 
     /// How many ops are under way at the same time.

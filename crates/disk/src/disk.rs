@@ -143,6 +143,19 @@ impl Disk {
         self.fault(Failing::Allocation)
     }
 
+    /// The faults that are armed; `None` if requests are not even counted.
+    pub fn armed(&self) -> Option<&Faults> {
+        self.faults.as_ref().map(|faults| faults.faults())
+    }
+
+    /// Counts allocations that a file system makes where nobody can ask [`Disk::allocate`]: whoever runs it lets those
+    /// fail that are [armed](Disk::armed), and says afterwards how many there were to choose from.
+    pub fn count_allocations(&self, count: u64) {
+        if let Some(faults) = &self.faults {
+            faults.count_allocations(count);
+        }
+    }
+
     /// Does again what another disk logged, as background work.
     ///
     /// # Errors

@@ -100,6 +100,19 @@ impl ArmedFaults {
         Self { faults, done: Cell::default(), held: Cell::default() }
     }
 
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Counts allocations that were made, or failed, out of our sight.
+    pub(crate) fn count_allocations(&self, count: u64) {
+        if !self.held.get() {
+            let mut done = self.done.get();
+            done.allocations += count;
+            self.done.set(done);
+        }
+    }
+
     pub(crate) fn done(&self) -> IoCounts {
         self.done.get()
     }

@@ -14,7 +14,7 @@ use vfs::Errno;
 use crate::{
     Complaint, FileSystem, GuestError, Storage,
     pool::{Pool, Seat, pin},
-    session::{Session, SessionId},
+    session::{Done, Failed, Session, SessionId},
     storage::{Again, Live},
     target::Mounted,
 };
@@ -69,11 +69,11 @@ impl Runner {
     fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Image, Trouble> {
         let mut disk = Again::new(session.base.clone());
         if session.saw_failures() {
-            disk.fail(&session.failed);
+            disk.fail(&session.failed.requests);
             run(seat, &mut disk, &[self.mount_step(), Step::Observe])?;
             for done in &session.done {
-                disk.fail(&done.failed);
-                run(seat, &mut disk, &[Step::Run(done.op.clone())])?;
+                disk.fail(&done.failed.requests);
+                run(seat, &mut disk, &[step_again(done)])?;
                 disk.fail(&[]);
                 run(seat, &mut disk, &[Step::Observe])?;
             }
@@ -91,12 +91,13 @@ impl Runner {
         mut seat: Seat,
         disk: &mut Disk,
         step: &Step,
-        session: impl FnOnce(Vec<u32>) -> Session,
+        session: impl FnOnce(Failed) -> Session,
     ) -> Result<(Answer, Mounted), Trouble> {
         let _pinned = pin(seat.guest.core());
         let mut live = Live::new(disk, self.file_system.flushes_are_lies);
         let answer = run(&mut seat, &mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
-        let session = session(live.failed);
+        let requests = live.failed;
+        let session = session(Failed { requests, allocation: allocation_failed(step, &answer, disk) });
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
             seat.mounted = None;
             let complaint = self.put_back(seat, &session);
@@ -123,6 +124,25 @@ impl Runner {
         self.pool.put(seat);
         None
     }
+}
+
+/// What was done, with the same allocation failing.
+fn step_again(Done { op, failed }: &Done) -> Step {
+    match failed.allocation {
+        None => Step::Run(op.clone()),
+        failing => Step::Try { op: op.clone(), failing },
+    }
+}
+
+/// The allocation that failed, if one did; and the disk is told how many there were that might fail.
+fn allocation_failed(step: &Step, answer: &Answer, disk: &Disk) -> Option<u32> {
+    let (Step::Try { failing, .. }, Ok(Got::Tried { allocations, .. })) = (step, answer) else { return None };
+    // After one that fails, the kernel counts no more, so none can be chosen to fail with it.
+    let Some(number) = *failing else {
+        disk.count_allocations(u64::from(*allocations));
+        return None;
+    };
+    (*allocations > number).then_some(number)
 }
 
 /// Why a step could not be made.

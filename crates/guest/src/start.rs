@@ -105,6 +105,8 @@ fn initramfs() -> Vec<u8> {
         Entry::Device("dev/console", 5, 1),
         Entry::Dir("mnt"),
         Entry::Dir("sys"),
+        Entry::Dir("proc"),
+        Entry::Dir("debug"),
         Entry::Program("init", embedded::PROGRAM),
     ])
 }

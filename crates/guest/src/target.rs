@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use check::{Finding, Promise, Target, Task, View};
-use disk::{Disk, Image};
+use disk::{Disk, Failing, Image};
 use explore::Property;
 use posix::message::{Got, Step};
 use vfs::{
@@ -23,7 +23,7 @@ use crate::{
     missing_program,
     pool::{Pool, pin},
     runner::{Runner, Trouble, run},
-    session::Session,
+    session::{Failed, Session},
     storage::Live,
 };
 
@@ -112,6 +112,13 @@ fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
     is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
 }
 
+/// An op as a guest is asked to do it: if faults are tried, allocations are counted, and one of them may fail.
+fn step(op: &Op, disk: &Disk) -> Step {
+    let Some(armed) = disk.armed() else { return Step::Run(op.clone()) };
+    let failing = armed.iter().find(|fault| fault.what == Failing::Allocation).map(|fault| fault.after);
+    Step::Try { op: op.clone(), failing: failing.map(|number| u32::try_from(number).unwrap_or(u32::MAX)) }
+}
+
 impl Mounted {
     /// Nothing is mounted, because the guest is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
@@ -140,7 +147,7 @@ impl Target for GuestTarget {
             Ok((Ok(_), mounted)) => Ok(mounted),
             Ok((Err(_), mounted)) if mounted.complaint.is_some() => Ok(mounted),
             Ok((Err(errno), _)) => Err(errno),
-            Err(trouble) => Ok(Mounted::lost(Arc::new(begin(Vec::new())), trouble)),
+            Err(trouble) => Ok(Mounted::lost(Arc::new(begin(Failed::default())), trouble)),
         }
     }
 
@@ -179,13 +186,17 @@ impl Target for GuestTarget {
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed| session.after(&task.op, failed);
-        let done = runner
-            .seat_in(&session, disk.image())
-            .and_then(|seat| runner.run_and_look(seat, disk, &Step::Run(task.op.clone()), after));
+        let step = step(&task.op, disk);
+        let done =
+            runner.seat_in(&session, disk.image()).and_then(|seat| runner.run_and_look(seat, disk, &step, after));
         Some(match done {
             Ok((answer, now)) => {
                 *mounted = now;
-                answer.and_then(|got| if let Got::Value(value) = got { Ok(value) } else { Err(Errno::EIO) })
+                answer.and_then(|got| match got {
+                    Got::Value(value) => Ok(value),
+                    Got::Tried { outcome, .. } => outcome,
+                    Got::Done | Got::Tree(_) => Err(Errno::EIO),
+                })
             }
             Err(trouble) => {
                 *mounted = Mounted::lost(session, trouble);
@@ -244,6 +255,10 @@ impl Target for GuestTarget {
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {
         self.complaint(mounted).into_iter().collect()
+    }
+
+    fn may_shut_down(&self) -> bool {
+        true
     }
 
     /// The kernel makes a flush of every FUA write, because the disk says that it knows none.

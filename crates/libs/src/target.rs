@@ -121,6 +121,10 @@ impl<L: Library> Target for LibraryTarget<L> {
         ops.extend(possible.into_iter().filter(|op| self.library.offers(op, tree)));
     }
 
+    fn write_bytes(&self) -> u64 {
+        self.bounds.block.get()
+    }
+
     fn ops(&self) -> OpSet {
         self.bounds.ops.union(OpSet::of(&[OpKind::Read, OpKind::Remount]))
     }

@@ -11,7 +11,7 @@ use rustix::{
     mount::MountFlags,
     process::{chdir, chroot, fchdir},
 };
-use vfs::Errno;
+use vfs::{Errno, Outcome};
 
 use crate::{
     Files, HIDDEN, Hidden, errno,
@@ -43,6 +43,13 @@ pub trait Mounter {
 
     /// Lets time pass.
     fn sleep(&mut self, seconds: u32);
+
+    /// Does an op while the allocation of memory with this number fails, and counts those that the kernel makes for it:
+    /// none, where they cannot be counted.
+    fn watch(&mut self, failing: Option<u32>, op: &mut dyn FnMut() -> Outcome) -> (Outcome, u32) {
+        let _ = failing;
+        (op(), 0)
+    }
 }
 
 /// A mount point with what is there.
@@ -87,6 +94,12 @@ impl<M: Mounter> Stage<M> {
             Step::Run(op) => {
                 self.mounter.before_op().map_err(errno)?;
                 self.files.apply(op).map(Got::Value)
+            }
+            Step::Try { op, failing } => {
+                self.mounter.before_op().map_err(errno)?;
+                let Self { mounter, files, .. } = self;
+                let (outcome, allocations) = mounter.watch(*failing, &mut || files.apply(op));
+                Ok(Got::Tried { outcome, allocations })
             }
             Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),
             Step::Unmount => self.unmount().map(|()| Got::Done),

@@ -20,6 +20,7 @@ use crate::budget::Bound;
   shakedown check 'model:link?writes=naive'          find out how a write order loses data
   shakedown check model:index --crash subsets        the same on a disk that reorders writes
   shakedown replay run/traces/001.json               see a violation happen again
+  shakedown characterise model:journal model:cow     which promises hold
   shakedown targets                                  what can be checked
   shakedown zoo                                      find every bug of the collection
 
@@ -38,6 +39,8 @@ pub enum Command {
     Check(Check),
     /// Show a violation again, step by step
     Replay(Replay),
+    /// Measure which promises hold after a power cut: a row for each target, a column for each promise
+    Characterise(Characterise),
     /// List what can be checked, with all options
     Targets(Targets),
     /// Find every known bug of the collection, and nothing where it is mended
@@ -243,6 +246,49 @@ pub struct Replay {
     /// Print a stand-alone reproducer of the ops in this language instead of the story
     #[arg(long, value_name = "LANGUAGE", value_parser = script_kinds())]
     pub script: Option<ScriptKind>,
+}
+
+/// `shakedown characterise`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown characterise model:journal 'model:journal?data=journal' model:cow
+  shakedown characterise guest:ext2 guest:ext4 --out table --html table.html
+  shakedown characterise model:journal --explain prefix
+
+Columns: recovers, sync-mount, sync, fsync, fsync-name, fsync-directory, fdatasync, o-sync, rename, ordered, prefix,
+fast-is-full. A column that holds says in how many crash states it was put to the test.
+Exit codes: 0 every promise of every target was kept, 1 one was broken, 2 wrong usage or environment.")]
+pub struct Characterise {
+    /// What to measure, such as 'model:journal?data=journal'; see `shakedown targets`
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Tell how the promise of this column was broken, instead of the table; or `all`
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub explain: Vec<String>,
+    /// Besides the workloads, try every op after every other so deep [default: 2]
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// What a power cut may leave of the writes in the disk's cache [default: subsets]
+    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    pub crash: Option<CrashMode>,
+    /// How many crash states at one position are judged before they are sampled [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub crash_states: Option<u32>,
+    /// Workers [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// What samples start from [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Keep the table and the traces in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the table as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `shakedown targets`.

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod budget;
+mod characterise;
 mod commands;
 mod folder;
 mod idle_flags;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Check(check) => commands::check::run(check),
         Command::Replay(replay) => commands::replay::run(replay),
+        Command::Characterise(characterise) => commands::characterise::run(characterise),
         Command::Targets(targets) => commands::targets::run(targets),
         Command::Zoo(zoo) => commands::zoo::run(zoo),
         Command::Kernel(kernel) => commands::kernel::run(kernel),

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use check::{
-    CheckOptions, CheckReport, Checkable, Lack, Lacking, Move, PANIC, Promise, ReplayError, Replayed, RunOptions,
-    Shown, Trace, Violated, Work,
+    CheckOptions, CheckReport, Checkable, Judged, Lack, Lacking, Move, PANIC, Promise, ReplayError, Replayed,
+    RunOptions, Shown, Trace, Violated, Work,
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
 use vfs::{Op, generate::OpSet};
@@ -173,6 +173,7 @@ where
             limits: report.limits,
             work: nothing,
             workloads: None,
+            judged: Judged::default(),
             memory: report.memory,
             elapsed: report.elapsed,
         })

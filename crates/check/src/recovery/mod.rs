@@ -62,6 +62,8 @@ pub(crate) struct Recovered<T: Target> {
     pub afterwards: Option<Finding>,
     /// What there was no room for when it was tried out. Whether that is right depends on what it was like before.
     pub refused: Vec<Refused>,
+    /// Whether it was compared with a more thorough check.
+    pub compared: bool,
     /// What recovery asked of the disk, and how many blocks it wrote by that.
     pub log: Arc<[Entry]>,
     pub blocks_written: u32,
@@ -176,19 +178,11 @@ impl<T: Target> Recovered<T> {
     fn new(
         file_system: Option<(T::Mounted, Tree)>,
         findings: Vec<Finding>,
-        afterwards: Option<Finding>,
+        (afterwards, compared): (Option<Finding>, bool),
         (log, blocks_written): (Arc<[Entry]>, u32),
     ) -> Self {
-        Self {
-            file_system,
-            findings,
-            afterwards,
-            refused: Vec::new(),
-            log,
-            blocks_written,
-            past: OnceLock::new(),
-            shape: OnceLock::new(),
-        }
+        let (past, shape) = (OnceLock::new(), OnceLock::new());
+        Self { file_system, findings, afterwards, refused: Vec::new(), compared, log, blocks_written, past, shape }
     }
 
     /// The disk after recovery. What recovery did not flush is pending.
@@ -233,7 +227,7 @@ impl<T: Target> Recovered<T> {
     }
 
     fn nothing(finding: Finding) -> Self {
-        Self::new(None, vec![finding], None, (Arc::new([]), 0))
+        Self::new(None, vec![finding], (None, false), (Arc::new([]), 0))
     }
 }
 

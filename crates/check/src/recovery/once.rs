@@ -105,20 +105,21 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
     let set = disk.take_reads().expect("recording is on");
     let mut reads = Reads::new(set, image, &disk);
-    let (mut afterwards, mut refused) = (None, Vec::new());
+    let (mut afterwards, mut refused, mut compared) = (None, Vec::new(), false);
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
         afterwards = changed
             .then(|| recover_again(target, disk.image(), tree, &mut reads))
             .flatten()
-            .or_else(|| check_thoroughly(target, image, tree, &mut reads));
+            .or_else(|| check_thoroughly(target, image, tree, &mut reads, &mut compared));
         if probe && afterwards.is_none() {
             let tried = probe::try_all(target, mounted, &recording(disk.image()), tree, |disk| reads.add(disk, true));
             (afterwards, refused) = (tried.wrong, tried.refused);
         }
     }
-    (Recovered { refused, ..Recovered::new(file_system, findings, afterwards, (log, blocks_written)) }, reads.set)
+    let recovered = Recovered::new(file_system, findings, (afterwards, compared), (log, blocks_written));
+    (Recovered { refused, ..recovered }, reads.set)
 }
 
 /// A file system that was brought up, as far as it could be.
@@ -158,10 +159,17 @@ fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut 
     wrong.map(|what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") })
 }
 
-/// What the thorough check makes of the same crash state.
-fn check_thoroughly<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
+/// What the thorough check makes of the same crash state. `compared` says whether there is such a check.
+fn check_thoroughly<T: Target>(
+    target: &T,
+    image: &Image,
+    tree: &Tree,
+    reads: &mut Reads,
+    compared: &mut bool,
+) -> Option<Finding> {
     let mut disk = recording(image);
     let checked = target.full_fsck(&mut disk)?;
+    *compared = true;
     let says = |finding: &Finding| format!("{}: {}", finding.property.name, finding.detail);
     let found = checked.as_ref().ok().and_then(|found| found.iter().find(|finding| finding.is_critical())).map(says);
     let mounted = checked.and_then(|_| target.mount(&mut disk));

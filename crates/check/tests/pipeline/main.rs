@@ -13,6 +13,7 @@ mod recovering;
 mod replaying;
 mod scoring;
 mod searching;
+mod shutting_down;
 mod starting;
 mod store;
 mod toy;

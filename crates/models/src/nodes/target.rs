@@ -78,6 +78,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         fill::freshen(view, &mut ops[known..]);
     }
 
+    fn write_bytes(&self) -> u64 {
+        self.bounds.block.get()
+    }
+
     fn ops(&self) -> OpSet {
         let of_all = OpSet::of(&[OpKind::Read, OpKind::Fdatasync, OpKind::Syncfs, OpKind::Remount]);
         self.nodes.ops().union(of_all)

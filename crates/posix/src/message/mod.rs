@@ -7,7 +7,7 @@
 mod tree;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use vfs::{Errno, Op, Tree, Value};
+use vfs::{Errno, Op, Outcome, Tree, Value};
 
 /// What init is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,13 @@ pub enum Step {
     Mount(Mount),
     /// Do an op.
     Run(Op),
+    /// Do an op, and count the allocations of memory that the kernel makes for it.
+    Try {
+        /// The op.
+        op: Op,
+        /// Which of these allocations fails, counted from 0.
+        failing: Option<u32>,
+    },
     /// Look at all of it.
     Observe,
     /// Close all files and unmount.
@@ -53,6 +60,13 @@ pub enum Got {
     Done,
     /// An op returned this.
     Value(Value),
+    /// An op that was tried came to this.
+    Tried {
+        /// What it returned.
+        outcome: Outcome,
+        /// The allocations that it made, up to the one that failed. None, if the kernel cannot count them.
+        allocations: u32,
+    },
     /// This was seen.
     #[serde(with = "tree")]
     Tree(Tree),

@@ -1,13 +1,12 @@
 //! `shakedown check`: search, crash, recover, judge.
 
-use std::{sync::Arc, thread::available_parallelism};
+use std::thread::available_parallelism;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use check::{Affected, RunOptions, Violated};
 use explore::{Budget, Order, SearchError, Stop};
-use signal_hook::{consts::TERM_SIGNALS, flag};
 
-use super::Verdict;
+use super::{Verdict, stop_on_signals};
 use crate::{
     arguments::{Check, SearchOrder},
     budget::budget,
@@ -194,15 +193,4 @@ impl Job {
 
 fn affected(Affected { count, names }: &Affected) -> AffectedSummary {
     AffectedSummary { count: *count, names: names.clone() }
-}
-
-/// The first signal asks the search to end; the second one kills.
-fn stop_on_signals() -> Result<Stop> {
-    let stop = Stop::default();
-    for signal in TERM_SIGNALS {
-        flag::register_conditional_default(*signal, stop.flag())
-            .and_then(|_| flag::register(*signal, Arc::clone(&stop.flag())))
-            .context("watch for signals")?;
-    }
-    Ok(stop)
 }

@@ -1,5 +1,6 @@
 //! The program as users run it: what it prints, what it writes, what its exit code says.
 
+mod characterise;
 mod check;
 mod errors;
 mod program;

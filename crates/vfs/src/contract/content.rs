@@ -4,6 +4,8 @@
 //! counts as a zero: size and bytes need not come from the same op. The size may be any of its history since its floor,
 //! or lie between those before and after a write, since write-back extends a file piece by piece.
 
+use std::ops::Range;
+
 use super::{breach::Clause, chain::Chain, history::Zeros, pins::Floors};
 use crate::NodeId;
 
@@ -61,13 +63,21 @@ fn size_allowed(chain: &Chain, floors: &Floors, node: NodeId, size: usize) -> bo
     let floor = floors.size(node);
     // A pinned range reaches as far as it did, unless the size comes from a later moment.
     let reaches = |moment: usize| {
-        floors.ranges(node).iter().all(|(range, at)| {
-            let pinned = chain.content(node, *at).map_or(0, |bytes| bytes.len() as u64).min(range.end);
-            moment >= *at || size as u64 >= pinned
-        })
+        floors.ranges(node).iter().all(|(range, at)| moment >= *at || size as u64 >= reach(chain, node, range, *at))
     };
     chain.contents(node, floor).any(|(moment, bytes)| bytes.len() == size && reaches(moment))
         || (floor + 1..=chain.end()).any(|moment| partly_extended(chain, node, moment, size) && reaches(moment - 1))
+}
+
+/// How far into a file a range reached when it was pinned.
+fn reach(chain: &Chain, node: NodeId, range: &Range<u64>, at: usize) -> u64 {
+    chain.content(node, at).map_or(0, |bytes| bytes.len() as u64).min(range.end)
+}
+
+/// The pin that forbids a size which is too small for a range, or else the pin of the size as a whole.
+pub(super) fn floor_of_size(chain: &Chain, floors: &Floors, node: NodeId, size: usize) -> usize {
+    let too_long = floors.ranges(node).iter().filter(|(range, at)| reach(chain, node, range, *at) > size as u64);
+    too_long.map(|(_, at)| *at).max().unwrap_or(0).max(floors.size(node))
 }
 
 /// Whether the op that made this moment is a write that had the file pass through this size.

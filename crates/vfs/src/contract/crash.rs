@@ -7,6 +7,7 @@ use super::{
     breach::Breach,
     chain::Chain,
     explain, foreign,
+    guarantee::Guarantee,
     history::{Record, Zeros},
 };
 use crate::Tree;
@@ -41,6 +42,21 @@ impl Crash {
             None => Some(Contract::Prefix),
             Some((broken, _)) => Contract::ALL.into_iter().rfind(|contract| *contract < broken),
         }
+    }
+
+    /// Every guarantee that says anything about this crash, and what the found tree breaks of it.
+    pub fn judge_each(&self, found: &Tree) -> Vec<(Guarantee, Option<Breach>)> {
+        let Some(first) = self.chains.first() else { return Vec::new() };
+        let in_force = Guarantee::ALL.into_iter().filter(|guarantee| guarantee.is_in_force(first));
+        if self.is_a_moment(found) {
+            return in_force.map(|guarantee| (guarantee, None)).collect();
+        }
+        // An order of the ops under way that breaks nothing explains what was found.
+        let breach = |guarantee: Guarantee| {
+            let mut breaches = self.chains.iter().map(|chain| guarantee.breach(chain, found));
+            breaches.next().flatten().filter(|_| breaches.all(|breach| breach.is_some()))
+        };
+        in_force.map(|guarantee| (guarantee, breach(guarantee))).collect()
     }
 
     /// The weakest contract up to `most` that is broken, read in the order of ops that breaks it latest.

@@ -34,18 +34,46 @@ struct Attempt {
     breaches: Vec<Breach>,
 }
 
+/// What is wrong with how the values of a reading go together, none of which is wrong by itself.
+type Together = fn(&Report, &Floors, &Tree, &Reading) -> Option<Breach>;
+
 struct Search<'a> {
     chain: &'a Chain,
     floors: Floors,
     found: &'a Tree,
     report: Report<'a>,
+    together: Option<Together>,
     best: Option<Vec<Breach>>,
 }
 
 /// What the reading that breaks least breaks of a contract from `synced` on, without what weaker contracts say.
 pub(super) fn breaches(contract: Contract, chain: &Chain, found: &Tree) -> Vec<Breach> {
     let floors = Floors::new(contract, chain.base(), chain.returned());
-    let mut search = Search { chain, floors, found, report: Report { contract, chain }, best: None };
+    let together: Option<Together> = match contract {
+        Contract::Mountable | Contract::Synced | Contract::Fsynced => None,
+        Contract::Atomic => Some(seen::breach),
+        Contract::Ordered | Contract::Prefix => Some(moment::breach),
+    };
+    search(contract, floors, together, chain, found)
+}
+
+/// The single values that break these floors, in the reading that breaks least.
+pub(super) fn values(contract: Contract, floors: Floors, chain: &Chain, found: &Tree) -> Vec<Breach> {
+    search(contract, floors, None, chain, found)
+}
+
+/// How values that hold by themselves break `ordered` or `prefix`.
+pub(super) fn together(contract: Contract, floors: Floors, chain: &Chain, found: &Tree) -> Option<Breach> {
+    search(contract, floors, Some(moment::breach), chain, found).into_iter().next()
+}
+
+/// A rename that values which hold by themselves show in part.
+pub(super) fn renames(floors: Floors, chain: &Chain, found: &Tree) -> Option<Breach> {
+    search(Contract::Atomic, floors, Some(seen::rename_breach), chain, found).into_iter().next()
+}
+
+fn search(contract: Contract, floors: Floors, together: Option<Together>, chain: &Chain, found: &Tree) -> Vec<Breach> {
+    let mut search = Search { chain, floors, found, report: Report { contract, chain }, together, best: None };
     let mut attempt =
         Attempt { reading: Reading::new(), taken: BTreeMap::new(), agenda: Vec::new(), breaches: Vec::new() };
     search.read(&mut attempt, found.root, chain.base().root, &Path::root());
@@ -83,8 +111,7 @@ impl Search<'_> {
     /// From `atomic` on some reading breaks no value, since `fsynced` was judged before; only such readings count.
     fn is_hopeless(&self, attempt: &Attempt) -> bool {
         let broken = attempt.breaches.len();
-        self.best.as_ref().is_some_and(|best| best.len() <= broken)
-            || broken > 0 && self.report.contract >= Contract::Atomic
+        self.best.as_ref().is_some_and(|best| best.len() <= broken) || broken > 0 && self.together.is_some()
     }
 
     /// What a name with this found child may be read as.
@@ -131,7 +158,7 @@ impl Search<'_> {
             NodeKind::File(bytes) => {
                 if let Some(broken) = content::broken(self.chain, &self.floors, node, bytes) {
                     let floor = match broken {
-                        (Clause::PinnedSize, _) => self.floors.size(node),
+                        (Clause::PinnedSize, _) => content::floor_of_size(self.chain, &self.floors, node, bytes.len()),
                         (_, offset) => self.floors.byte(node, offset as u64),
                     };
                     attempt.breaches.push(self.report.content(node, broken, floor, bytes, path));
@@ -169,12 +196,8 @@ impl Search<'_> {
             return;
         }
         if attempt.breaches.is_empty() {
-            let (reading, floors) = (&attempt.reading, &self.floors);
-            let together = match self.report.contract {
-                Contract::Mountable | Contract::Synced | Contract::Fsynced => None,
-                Contract::Atomic => seen::breach(&self.report, floors, self.found, reading),
-                Contract::Ordered | Contract::Prefix => moment::breach(&self.report, floors, self.found, reading),
-            };
+            let together =
+                self.together.and_then(|wrong| wrong(&self.report, &self.floors, self.found, &attempt.reading));
             attempt.breaches.extend(together);
         }
         if self.best.as_ref().is_none_or(|best| attempt.breaches.len() < best.len()) {

@@ -7,7 +7,8 @@
 //! Names and attributes have histories of values. Pins raise the floor of a history (`pins`): only values at the floor
 //! or later are allowed. A reading of the found tree says which node of the reference each found node is; a contract
 //! holds if some reading has only allowed values (`explain`), and from `atomic` on if these go together (`seen`,
-//! `moment`). Each contract is judged with all the weaker ones, so a stronger one never allows more.
+//! `moment`). Each contract is judged with all the weaker ones, so a stronger one never allows more. To measure what a
+//! file system keeps, [`Crash::judge_each`] takes them apart (`guarantee`).
 //!
 //! # Decisions
 //! Where the definition leaves something open, this is how it was closed, and why.
@@ -45,6 +46,7 @@ mod content;
 mod crash;
 mod explain;
 mod foreign;
+mod guarantee;
 mod history;
 mod level;
 mod moment;
@@ -58,5 +60,6 @@ mod things;
 
 pub use breach::{Allowed, Breach, Clause, Pinned, Verb};
 pub use crash::Crash;
+pub use guarantee::Guarantee;
 pub use history::{Event, History, Moment, Zeros};
 pub use level::{Contract, UnknownContract};

@@ -34,6 +34,28 @@ pub(super) enum Pin {
     Directory { node: NodeId, attributes: bool },
 }
 
+impl Pin {
+    /// What it says of the file itself.
+    pub fn without_names(&self) -> Self {
+        match self.clone() {
+            Self::File { node, range, attributes, only_if_new, .. } => {
+                Self::File { node, range, attributes, names: Vec::new(), only_if_new }
+            }
+            pin => pin,
+        }
+    }
+
+    /// What it says of the file's names.
+    pub fn names_only(&self) -> Self {
+        match self.clone() {
+            Self::File { node, names, only_if_new, .. } => {
+                Self::File { node, range: 0..0, attributes: false, names, only_if_new }
+            }
+            pin => pin,
+        }
+    }
+}
+
 /// What is pinned when the event returns. `flags` are those of the slot that a write goes through.
 pub(super) fn of(event: &Event, subject: Option<NodeId>, flags: OpenFlags, synchronous: bool) -> Vec<Pin> {
     if event.outcome.is_err() {
@@ -122,13 +144,21 @@ pub(super) struct Floors {
 impl Floors {
     /// The floors that a contract sets after these ops: `synced` trusts only calls that pin everything.
     pub fn new(contract: Contract, base: &Tree, returned: &[Arc<Record>]) -> Self {
+        Self::trusting(base, returned, |_, pin| {
+            let trusted = contract >= Contract::Fsynced || matches!(pin, Pin::Everything { synchronous: false });
+            trusted.then(|| pin.clone())
+        })
+    }
+
+    /// The floors that pins set after these ops, as far as they are trusted.
+    pub fn trusting(base: &Tree, returned: &[Arc<Record>], trusted: impl Fn(&Record, &Pin) -> Option<Pin>) -> Self {
         let mut floors = Self { named: base.nodes.keys().copied().collect(), ..Self::default() };
         for (at, record) in (1..).zip(returned) {
             for pin in &record.pins {
-                let trusted = contract >= Contract::Fsynced || matches!(pin, Pin::Everything { synchronous: false });
-                if trusted {
-                    floors.raise(pin, at, &record.event.after);
+                if let Some(pin) = trusted(record, pin) {
+                    floors.raise(&pin, at);
                 }
+                floors.note_names(pin, &record.event.after);
             }
             if let Some(node) = record.subject.filter(|_| stores_through_mapping(&record.event.op)) {
                 let floor = floors.everything;
@@ -138,11 +168,11 @@ impl Floors {
         floors
     }
 
-    fn raise(&mut self, pin: &Pin, at: usize, tree: &Tree) {
+    fn raise(&mut self, pin: &Pin, at: usize) {
         match pin {
             Pin::Everything { synchronous } => {
                 let (mapped, mut ranges) = (std::mem::take(&mut self.mapped), std::mem::take(&mut self.ranges));
-                *self = Self { everything: at, named: tree.nodes.keys().copied().collect(), ..Self::default() };
+                *self = Self { everything: at, named: std::mem::take(&mut self.named), ..Self::default() };
                 if *synchronous {
                     ranges.retain(|node, _| mapped.contains_key(node));
                     (self.mapped, self.ranges) = (mapped, ranges);
@@ -153,11 +183,11 @@ impl Floors {
                 if *attributes {
                     self.attributes.insert(*node, at);
                 }
-                let entries = tree.node(*node).and_then(|dir| dir.entries());
-                self.named.extend(entries.into_iter().flat_map(BTreeMap::values));
             }
             Pin::File { node, range, attributes, names, only_if_new } => {
-                self.ranges.entry(*node).or_default().push((range.clone(), at));
+                if !range.is_empty() {
+                    self.ranges.entry(*node).or_default().push((range.clone(), at));
+                }
                 if *range == WHOLE {
                     self.mapped.remove(node);
                 }
@@ -165,10 +195,26 @@ impl Floors {
                     self.attributes.insert(*node, at);
                 }
                 if !only_if_new || !self.named.contains(node) {
+                    self.names.extend(names.iter().map(|name| (name.clone(), at)));
+                }
+            }
+        }
+    }
+
+    /// Remembers which nodes have a name that was pinned, whether the pin is trusted or not: what a later call pins
+    /// depends on what was asked, not on who is believed.
+    fn note_names(&mut self, pin: &Pin, tree: &Tree) {
+        match pin {
+            Pin::Everything { .. } => self.named = tree.nodes.keys().copied().collect(),
+            Pin::Directory { node, .. } => {
+                let entries = tree.node(*node).and_then(|dir| dir.entries());
+                self.named.extend(entries.into_iter().flat_map(BTreeMap::values));
+            }
+            Pin::File { node, names, only_if_new, .. } => {
+                if !only_if_new || !self.named.contains(node) {
                     self.named.insert(*node);
                     for name in names {
                         self.named.extend(tree.node(name.0).and_then(|dir| dir.entries()?.get(&name.1)));
-                        self.names.insert(name.clone(), at);
                     }
                 }
             }

@@ -59,6 +59,18 @@ pub(super) fn breach(report: &Report, floors: &Floors, found: &Tree, reading: &R
     if ops.fits(&order, &nothing, &nothing) { None } else { Some(culprit(report, start, &order, &ops, reading)) }
 }
 
+/// A rename that is seen in part, if two things disagree about one.
+pub(super) fn rename_breach(report: &Report, floors: &Floors, found: &Tree, reading: &Reading) -> Option<Breach> {
+    let start = floors.everything();
+    let (lines, ops) = lines(report.chain, start, found, reading);
+    let is_rename = |moment: &usize| matches!(report.chain.op(*moment), Some(Op::Rename { .. }));
+    let pairs = lines.iter().flat_map(|seen| lines.iter().map(move |unseen| [seen, unseen]));
+    pairs.into_iter().find_map(|[seen, unseen]| {
+        let moment = ops.disputed(seen, unseen).map(|op| start + 1 + op).find(is_rename)?;
+        Some(partial(report, moment, [seen, unseen], reading))
+    })
+}
+
 fn unsound(report: &Report, difference: &crate::tree::Difference, found: &Tree) -> Option<Breach> {
     use crate::tree::Aspect;
     let clause = match difference.aspect {

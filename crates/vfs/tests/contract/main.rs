@@ -4,6 +4,7 @@ mod agreement;
 mod brute;
 mod case;
 mod clauses;
+mod guarantees;
 mod random;
 mod together;
 mod world;

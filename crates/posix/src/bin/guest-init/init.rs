@@ -20,6 +20,10 @@ use rustix::{
     time::{ClockId, Timespec, clock_settime},
 };
 
+use vfs::Outcome;
+
+use crate::allocations::Allocations;
+
 /// The disks, in the order in which the kernel was told of them.
 const MAILBOX: &str = "/dev/vda";
 const DISK: &str = "/dev/vdb";
@@ -44,7 +48,8 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     mount("none", "/dev", "devtmpfs", MountFlags::empty(), None)?;
     umask(Mode::empty());
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
-    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT }, MOUNT_POINT)?;
+    let allocations = Allocations::prepare();
+    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT, allocations }, MOUNT_POINT)?;
     let mut buffer = Aligned::new(FIRST_READ);
     loop {
         let batch: Vec<Step> = read_batch(&mailbox, &mut buffer)?;
@@ -97,6 +102,7 @@ fn write_answers(
 struct Disk {
     /// When the next op happens.
     seconds: i64,
+    allocations: Allocations,
 }
 
 impl Disk {
@@ -142,6 +148,10 @@ impl Mounter for Disk {
     fn sleep(&mut self, seconds: u32) {
         let span = Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
         let _ = clock_nanosleep_relative(SleepClock::Monotonic, &span);
+    }
+
+    fn watch(&mut self, failing: Option<u32>, op: &mut dyn FnMut() -> Outcome) -> (Outcome, u32) {
+        self.allocations.watch(failing, op)
     }
 }
 

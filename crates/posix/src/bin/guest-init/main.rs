@@ -7,6 +7,7 @@
 //!   kernel or by a [`command`].
 //! - [`keep`]: the process above a worker, which clears away what the worker leaves.
 
+mod allocations;
 mod command;
 mod init;
 mod keep;

@@ -57,10 +57,13 @@ mod tests {
             let code = code.join("\n");
             for constructor in &constructors {
                 for argument in code.split(constructor.as_str()).skip(1).map(str::trim_start) {
-                    match argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
-                        Some(name) => drop(declared.insert(name.to_owned())),
-                        None => assert!(argument.starts_with("clause.name()"), "{}: {argument}", entry.display()),
+                    if let Some(name) = argument.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
+                        declared.insert(name.to_owned());
+                        continue;
                     }
+                    // Guarantees are no contract: the tests of `characterise` break each of them.
+                    let is_named = ["clause.name()", "guarantee.name()"].iter().any(|name| argument.starts_with(name));
+                    assert!(is_named, "{}: {argument}", entry.display());
                 }
             }
         }

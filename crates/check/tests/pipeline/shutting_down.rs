@@ -1,0 +1,174 @@
+//! File systems that give up when a request has failed, as those of Linux do: which of them are right, and which are not.
+
+use check::{CheckOptions, Finding, Promise, Target, Task, View};
+use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image, IoError};
+use vfs::{Errno, File, Op, Outcome, Path, Tree, Value, contract::Contract};
+
+use crate::{
+    searching::{minimised, options, search, trace_of, violated},
+    toy::{create, tree_of},
+};
+
+const FILES: [&str; 2] = ["a", "b"];
+
+/// The one thing that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    None,
+    /// It goes read-only when nothing has failed.
+    ForNothing,
+    /// What it refuses it does all the same.
+    Pretends,
+    /// It refuses in words that mean something else.
+    WrongWord,
+    /// When it gives up, it destroys what was durable.
+    Destroys,
+    /// An fsync in which a write failed says that it succeeded.
+    Lies,
+    /// It does not say that it may give up.
+    Undeclared,
+}
+
+/// A file is a block that does not begin with a zero. What is done stays in memory until it is synced; from the first
+/// failed write on, nothing is written and every change is refused, until it is mounted again.
+struct Fragile(Flaw);
+
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    files: [bool; 2],
+    is_read_only: bool,
+}
+
+impl Fragile {
+    fn write_back(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), IoError> {
+        if memory.is_read_only {
+            return Err(IoError::Write);
+        }
+        let blocks = (0..).map(Block).zip(memory.files);
+        let mut written = blocks.map(|(block, file)| disk.write(block, &[u8::from(file); 4]));
+        let done = written.try_for_each(|result| result).and_then(|()| disk.flush());
+        if done.is_err() {
+            memory.is_read_only = true;
+            if self.0 == Flaw::Destroys {
+                let _ = disk.write(Block(0), &[0; 4]).and_then(|()| disk.flush());
+            }
+        }
+        done
+    }
+
+    fn create(&self, memory: &mut Memory, file: usize) -> Outcome {
+        if self.0 == Flaw::ForNothing && memory.files[0] {
+            memory.is_read_only = true;
+        }
+        if memory.is_read_only {
+            memory.files[file] |= self.0 == Flaw::Pretends;
+            return Err(if self.0 == Flaw::WrongWord { Errno::ENOENT } else { Errno::EROFS });
+        }
+        memory.files[file] = true;
+        Ok(Value::Done)
+    }
+}
+
+impl Target for Fragile {
+    type Mounted = Memory;
+
+    fn mkfs(&self) -> Image {
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 2 })
+    }
+
+    fn mount(&self, disk: &mut Disk) -> Result<Memory, Errno> {
+        Ok(Memory { files: [0, 1].map(|block| disk.block(Block(block))[0] != 0), is_read_only: false })
+    }
+
+    fn unmount(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        // Nobody could be told.
+        let _ = self.write_back(memory, disk);
+        Ok(())
+    }
+
+    fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        Some(match &task.op {
+            Op::Sync => {
+                let _ = self.write_back(memory, disk);
+                Ok(Value::Done)
+            }
+            Op::Fsync { .. } => match self.write_back(memory, disk) {
+                Err(_) if self.0 != Flaw::Lies => Err(Errno::EIO),
+                _ => Ok(Value::Done),
+            },
+            op => self.create(memory, usize::from(*op == create("b"))),
+        })
+    }
+
+    fn observe(&self, memory: &Memory, _: &Disk) -> Result<Tree, Errno> {
+        Ok(tree_of(FILES.into_iter().zip(memory.files).filter(|(_, file)| *file).map(|(name, _)| name)))
+    }
+
+    fn encode(&self, memory: &Memory, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(memory.is_read_only));
+    }
+
+    fn promise(&self) -> Promise {
+        Promise { contract: Contract::Fsynced, ..Promise::default() }
+    }
+
+    fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
+        let is_absent = |name: &&str| view.tree().lookup(&Path::root().join(name)).is_none();
+        ops.extend(FILES.into_iter().find(is_absent).map(create));
+        ops.extend([Op::Sync, Op::Fsync { file: File::Path(Path::root()) }, Op::Remount]);
+    }
+
+    fn probe(&self, _: &Tree) -> Vec<Vec<Op>> {
+        vec![Vec::new()]
+    }
+
+    fn invariants(&self, _: &Memory, _: &Disk) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn may_shut_down(&self) -> bool {
+        self.0 != Flaw::Undeclared
+    }
+}
+
+fn faulty(crash: CrashMode) -> CheckOptions {
+    CheckOptions { faults: 1, ..options(crash, Contract::Fsynced) }
+}
+
+/// Whatever fails, wherever the power is cut: to give up is no crime, to forget what was not durable neither.
+#[test]
+fn to_give_up_is_right() {
+    for crash in [CrashMode::Off, CrashMode::Flushed, CrashMode::Subsets] {
+        let report = search(&Fragile(Flaw::None), faulty(crash));
+        assert_eq!(violated(&report), [""; 0], "{crash}: {:?}", report.violations);
+        assert!(report.complete && report.states > 10, "{report:?}");
+    }
+}
+
+#[test]
+fn what_goes_beyond_giving_up_is_found() {
+    let cases = [
+        (Flaw::ForNothing, 0, "outcome", "failed with EROFS, expected that it succeeded"),
+        (Flaw::Pretends, 1, "tree", ": is a file with 0 bytes, expected nothing"),
+        (Flaw::WrongWord, 1, "outcome", "failed with ENOENT, expected that it succeeded"),
+        (Flaw::Destroys, 1, "pinned-name", "mounted again after a request had failed: `/a` was"),
+        (Flaw::Undeclared, 1, "outcome", "failed with EROFS, expected that it succeeded"),
+    ];
+    for (flaw, faults, property, detail) in cases {
+        let target = Fragile(flaw);
+        let trace = trace_of(&target, CheckOptions { faults, ..faulty(CrashMode::Off) }, property);
+        let trace = minimised(&target, &trace);
+        assert!(trace.detail.contains(detail), "{flaw:?}: {}", trace.detail);
+        if faults > 0 && flaw != Flaw::Undeclared {
+            let spared = search(&target, CheckOptions { faults: 0, ..faulty(CrashMode::Off) });
+            assert_eq!(violated(&spared), [""; 0], "{flaw:?}");
+        }
+    }
+}
+
+/// `sync` cannot say that it failed, and pins nothing then; `fsync` can.
+#[test]
+fn a_call_that_can_say_that_it_failed_is_taken_at_its_word() {
+    let trace = trace_of(&Fragile(Flaw::Lies), faulty(CrashMode::Flushed), "pinned-name");
+    assert!(matches!(trace.ops.last(), Some(Op::Fsync { .. })), "{trace:?}");
+}
