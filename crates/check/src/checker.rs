@@ -533,11 +533,13 @@ impl<T: Target> System for Checker<'_, T> {
     }
 
     fn repetition_begins(&self) {
+        self.counts.repeat(true);
         self.repeated().begin(self.all_work());
     }
 
     fn repetition_is_over(&self) {
         self.repeated().end(self.all_work());
+        self.counts.repeat(false);
     }
 
     fn score(&self, state: &State<T>) -> i64 {

@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Counts {
     ops: AtomicU64,
     crash_states: AtomicU64,
     positions_sampled: AtomicU64,
+    /// Whether what is done now was done before, and judged.
+    is_repeating: AtomicBool,
     compared: AtomicU64,
     guarantees: [AtomicU64; Guarantee::ALL.len()],
     images: [Mutex<HashSet<u128>>; SHARDS],
@@ -126,6 +128,7 @@ impl Counts {
             ops: AtomicU64::new(0),
             crash_states: AtomicU64::new(0),
             positions_sampled: AtomicU64::new(0),
+            is_repeating: AtomicBool::new(false),
             compared: AtomicU64::new(0),
             guarantees: std::array::from_fn(|_| AtomicU64::new(0)),
             images: std::array::from_fn(|_| Mutex::default()),
@@ -141,13 +144,23 @@ impl Counts {
         self.positions_sampled.fetch_add(u64::from(sampled), Ordering::Relaxed);
     }
 
+    /// From here on, everything was judged before, or is new again.
+    pub fn repeat(&self, is_repeating: bool) {
+        self.is_repeating.store(is_repeating, Ordering::Relaxed);
+    }
+
+    /// What counts: 0 while something is only repeated.
+    fn one_if(&self, counts: bool) -> u64 {
+        u64::from(counts && !self.is_repeating.load(Ordering::Relaxed))
+    }
+
     pub fn guarantee(&self, guarantee: Guarantee) {
-        self.guarantees[guarantee as usize].fetch_add(1, Ordering::Relaxed);
+        self.guarantees[guarantee as usize].fetch_add(self.one_if(true), Ordering::Relaxed);
     }
 
     /// A crash state was recovered; `compared`: in two ways.
     pub fn recovery(&self, compared: bool) {
-        self.compared.fetch_add(u64::from(compared), Ordering::Relaxed);
+        self.compared.fetch_add(self.one_if(compared), Ordering::Relaxed);
     }
 
     pub fn judged(&self) -> Judged {

@@ -1,8 +1,8 @@
 //! A mounted file system as a search keeps it: what it was mounted from, and what was done to it since.
 //!
 //! No kernel's memory can be copied, but what is in it follows from these two: a guest that mounts the same image and
-//! does the same ops, with the same requests and allocations failing, is in the same state. So a state is restored by replaying, and a
-//! guest that is in it already is simply used.
+//! does the same ops, with the same requests and allocations failing, is in the same state. So a state is restored by
+//! replaying, and a guest that is in it already is simply used.
 
 use std::sync::Arc;
 

@@ -44,11 +44,12 @@ const COLUMNS: [(&str, &str); 12] = [
     ("fast-is-full", "fast = full"),
 ];
 
-const ABOUT: &str = "`shakedown characterise` on the file systems of the guest kernel, each on a disk as small as it can be. A
-cell is ✓ with the number of crash states in which the promise was put to the test and held, or ✗ with the number of ops
-of the shortest counterexample that was found; a ✗ in bold is one that the file system promises (see `contract/promises.rs`).
-A cross is a proof, a check mark is none. The disk may keep any subset of the writes that were not flushed, which no disk
-of EXPLODE's did, so a file system that sends no flush loses more here than it did there.
+const ABOUT: &str =
+    "`shakedown characterise` on the file systems of the guest kernel, each on a disk as small as it can
+be. A cell is ✓ with the number of crash states in which the promise was put to the test and held, or ✗ with the number
+of ops of the shortest counterexample that was found; a ✗ in bold is one that the file system promises (see
+`contract/promises.rs`). A cross is a proof, a check mark is none. The disk may keep any subset of the writes that were
+not flushed, so a file system that sends no flush loses everything that it does not send.
 
 ";
 
@@ -56,8 +57,8 @@ const PUBLISHED: &str = "
 
 ### Beside the table of EXPLODE
 
-Published: table 1 of *EXPLODE: A Lightweight, General Approach for Finding Serious Errors in Storage Systems* (Linux of 2005;
-✓ no errors found, ✗ one or more, n/a the test could not be completed, ? not run). Each cell: published / ours.
+Published: table 1 of *EXPLODE* (Linux of 2005; ✓ no errors found, ✗ one or more, n/a the test could not be completed,
+? not run). Each cell: published / ours.
 
 ";
 

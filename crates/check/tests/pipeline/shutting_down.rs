@@ -1,4 +1,4 @@
-//! File systems that give up when a request has failed, as those of Linux do: which of them are right, and which are not.
+//! File systems that give up when a request has failed, as those of Linux do: which of them are right, which are not.
 
 use check::{CheckOptions, Finding, Promise, Target, Task, View};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image, IoError};

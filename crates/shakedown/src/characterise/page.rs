@@ -21,10 +21,10 @@ pub fn page(rows: &[Row], knobs: &Knobs) -> String {
             body {
                 h1 { "What survives a power cut" }
                 p.lead {
-                    "Each cell was measured: the power was cut after every disk request of the same workloads, what the "
-                    "disk may have kept was enumerated (crash mode " code { (knobs.crash.to_string()) }
-                    "), recovered and judged. A check mark is no proof; it says in how many crash states the promise was "
-                    "put to the test and held. A cross is a proof, which opens with a click."
+                    "Each cell was measured: the power was cut after every disk request of the same workloads, what "
+                    "the disk may have kept was enumerated (crash mode " code { (knobs.crash.to_string()) }
+                    "), recovered and judged. A check mark is no proof; it says in how many crash states the promise "
+                    "was put to the test and held. A cross is a proof, which opens with a click."
                 }
                 (table(rows))
                 p.legend {
@@ -119,7 +119,9 @@ fn figures(rows: &[Row]) -> Markup {
     html! {
         div.wide {
             table.figures {
-                thead { tr { th { "file system" } th { "workloads" } th { "crash states" } th { "time" } th { "limits" } } }
+                thead {
+                    tr { th { "file system" } th { "workloads" } th { "crash states" } th { "time" } th { "limits" } }
+                }
                 tbody {
                     @for row in rows {
                         tr {

@@ -1,5 +1,5 @@
-//! The workloads that every target is measured by: a few for each call that makes something durable, and for each way in
-//! which ops can come out of order. Their names are part of the interface: a figure says what was done.
+//! The workloads that every target is measured by: a few for each call that makes something durable, and for each way
+//! in which ops can come out of order. Their names are part of the interface: a figure says what was done.
 
 use vfs::{Op, text::parse_workload};
 
@@ -44,7 +44,8 @@ pub const SCRIPTS: [Script; 30] = [
     ),
     script(
         "fsync-truncate",
-        r#"create("/a"); write("/a", offset=0, len=UNIT, fill=1); sync(); truncate("/a", size=0); fsync("/a"); mkdir("/x"); sync()"#,
+        r#"create("/a"); write("/a", offset=0, len=UNIT, fill=1); sync(); truncate("/a", size=0); fsync("/a");
+           mkdir("/x"); sync()"#,
     ),
     script(
         "fsync-new-file",
@@ -97,7 +98,8 @@ pub const SCRIPTS: [Script; 30] = [
     ),
     script(
         "o-sync-new-file",
-        r#"open("/a", O_CREAT|O_WRONLY|O_SYNC, fd=0, mode=0644); write(fd=0, offset=0, len=UNIT, fill=1); close(fd=0); mkdir("/x"); sync()"#,
+        r#"open("/a", O_CREAT|O_WRONLY|O_SYNC, fd=0, mode=0644); write(fd=0, offset=0, len=UNIT, fill=1);
+           close(fd=0); mkdir("/x"); sync()"#,
     ),
     script(
         "o-dsync-overwrite",

@@ -1,9 +1,9 @@
 //! The contracts taken apart: each thing that a program may rely on, judged by itself.
 //!
-//! A contract includes every weaker one, so a file system that breaks a weak one is told nothing of the strong ones. Here
-//! each guarantee trusts its own pins and no others: what `fsync` keeps is judged as if `sync` had promised nothing, and
-//! the order of ops as if nothing had been pinned at all. So one pass over crash states tells of every guarantee whether
-//! it holds, and a breach is told where it belongs.
+//! A contract includes every weaker one, so a file system that breaks a weak one is told nothing of the strong ones.
+//! Here each guarantee trusts its own pins and no others: what `fsync` keeps is judged as if `sync` had promised
+//! nothing, and the order of ops as if nothing had been pinned at all. So one pass over crash states tells of every
+//! guarantee whether it holds, and a breach is told where it belongs.
 //!
 //! What was durable at the start is trusted by `sync` alone, whose business it is. A value that never was breaks
 //! `ordered` and `prefix`, which no moment explains then; whether a rename was seen as a whole cannot be said of it.
