@@ -3,6 +3,7 @@
 //! A new measurement is a module with one function and one line in [`BENCHES`].
 
 mod exploring;
+mod mounted;
 pub mod philosophers;
 mod workloads;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
+pub use mounted::PEER_SOURCE;
 
 use crate::setup;
 use crate::workspace::Metadata;
@@ -40,10 +42,11 @@ struct Bench {
     run: fn(&Options, &Metadata) -> Result<Vec<Verdict>>,
 }
 
-const BENCHES: [Bench; 3] = [
+const BENCHES: [Bench; 4] = [
     Bench { name: "philosophers", run: philosophers::run },
     Bench { name: "exploring", run: exploring::run },
     Bench { name: "workloads", run: workloads::run },
+    Bench { name: "mounted", run: mounted::run },
 ];
 
 /// Whether one target was reached.

@@ -15,7 +15,7 @@ struct Step {
     remedy: &'static str,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         title: "formatting",
         run: || process::run(cargo().args(["fmt", "--all", "--check"])),
@@ -31,6 +31,7 @@ const STEPS: [Step; 12] = [
     Step { title: "licences", run: || house_rule("licences"), remedy: "cargo test -p xtask --test licences" },
     Step { title: "advisories", run: advisories, remedy: "cargo deny check" },
     Step { title: "set-up", run: setup::run, remedy: "cargo xtask setup" },
+    Step { title: "test suites of others", run: setup::suites, remedy: "cargo xtask setup" },
     Step { title: "guest kernel", run: setup::kernel, remedy: "cargo run --release -- kernel build" },
     Step { title: "all tests", run: tests::run_all, remedy: "cargo xtask test" },
     Step { title: "doc tests", run: tests::run_docs, remedy: "cargo test --workspace --doc" },

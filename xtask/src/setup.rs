@@ -1,21 +1,24 @@
-//! Set-up: the programs that tests and bench start and that Rust does not bring along, and the kernel that tests boot.
+//! Set-up: the programs that tests and bench start and that Rust does not bring along, the test suites of others, and
+//! the kernel that tests boot.
 //!
 //! As root the programs are installed with apt; anyone else is told in one line. A program counts as present when the
 //! search path has it, however it came there. The kernel is built by Shakedown itself, once: minutes the first time,
 //! nothing later.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::bench::PEER_SOURCE;
 use crate::process;
 use crate::shakedown::Shakedown;
-use crate::workspace::Metadata;
+use crate::workspace::{self, Metadata};
 
 /// A program that is needed, and how to get it.
 #[derive(Debug)]
 pub struct Requirement {
-    /// The command that shows that it is there.
+    /// The command that shows that it is there, or, with its path, the file.
     pub command: &'static str,
     /// The Debian packages that bring it.
     pub packages: &'static [&'static str],
@@ -24,7 +27,7 @@ pub struct Requirement {
 }
 
 /// Everything that is needed beyond Rust.
-pub const REQUIREMENTS: [Requirement; 13] = [
+pub const REQUIREMENTS: [Requirement; 16] = [
     Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
     Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
     Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks ext2, ext3, ext4" },
@@ -38,6 +41,17 @@ pub const REQUIREMENTS: [Requirement; 13] = [
     Requirement { command: "mkfs.exfat", packages: &["exfatprogs"], reason: "makes, recovers and checks exfat" },
     Requirement { command: "mkfs.minix", packages: &["util-linux"], reason: "makes, recovers and checks minix" },
     Requirement { command: "mkntfs", packages: &["ntfs-3g"], reason: "makes ntfs" },
+    Requirement {
+        command: "/usr/include/sys/acl.h",
+        packages: &["libacl1-dev"],
+        reason: "pjdfstest is linked with it, which tests the mounted reference",
+    },
+    Requirement { command: "pkg-config", packages: &["pkg-config"], reason: "finds libfuse for the bench" },
+    Requirement {
+        command: PEER_SOURCE,
+        packages: &["fuse3", "libfuse3-dev"],
+        reason: "the peer of the mounted reference in the bench",
+    },
 ];
 
 /// Installs what is missing, or names it. In CI, what stays missing is an error.
@@ -77,7 +91,41 @@ pub fn kernel() -> Result<()> {
 
 /// The requirements that the search path does not satisfy.
 pub fn missing() -> Vec<&'static Requirement> {
-    REQUIREMENTS.iter().filter(|requirement| process::find(requirement.command).is_none()).collect()
+    REQUIREMENTS.iter().filter(|requirement| !is_there(requirement.command)).collect()
+}
+
+fn is_there(command: &str) -> bool {
+    if command.starts_with('/') { Path::new(command).exists() } else { process::find(command).is_some() }
+}
+
+/// The test suites that are run on the mounted reference: crates with a program, each in the version that was tried.
+const SUITES: [(&str, &str); 2] = [("pjdfstest", "0.2.2"), ("fsx", "0.3.2")];
+
+/// Where the program of a test suite is, or would be.
+pub fn suite(metadata: &Metadata, name: &str) -> PathBuf {
+    metadata.target_directory.join("tools/bin").join(name)
+}
+
+/// Builds the test suites that are missing, in the build folder. In CI, tests without them are an error; elsewhere they
+/// are skipped.
+///
+/// # Errors
+/// In CI, when one does not build.
+pub fn suites() -> Result<()> {
+    let metadata = Metadata::read()?;
+    for (name, version) in SUITES.iter().filter(|(name, _)| !suite(&metadata, name).exists()) {
+        let tools = metadata.target_directory.join("tools");
+        let mut install = workspace::cargo();
+        install.args(["install", "--quiet", "--locked", &format!("{name}@{version}"), "--root"]).arg(&tools);
+        let installed = process::run(install.arg("--target-dir").arg(tools.join("build")));
+        match installed {
+            Err(error) if !process::in_ci() => {
+                println!("SKIPPED: the tests of {name}, which does not build: {error:#}");
+            }
+            installed => installed?,
+        }
+    }
+    Ok(())
 }
 
 fn packages(missing: &[&Requirement]) -> Vec<&'static str> {
@@ -101,7 +149,11 @@ fn apt_get() -> Command {
     command
 }
 
-fn is_root() -> Result<bool> {
+/// Whether this is root.
+///
+/// # Errors
+/// When the system does not say.
+pub fn is_root() -> Result<bool> {
     Ok(process::capture(Command::new("id").arg("-u"))?.trim() == "0")
 }
 

@@ -16,7 +16,7 @@ pub enum Task {
     Test,
     /// Run all that CI runs, stopping at the first failure
     Ci,
-    /// Race SPIN and stateright on the dining philosophers and judge the speed targets
+    /// Race SPIN, stateright and a FUSE file system and judge the speed targets
     Bench(bench::Options),
     /// Run the published experiments and write docs/results.md
     Results(results::Options),
@@ -30,7 +30,7 @@ impl Task {
     pub fn perform(&self) -> Result<()> {
         match self {
             Self::Run => main_job::run(),
-            Self::Setup => setup::run().and_then(|()| setup::kernel()),
+            Self::Setup => setup::run().and_then(|()| setup::suites()).and_then(|()| setup::kernel()),
             Self::Test => tests::run(),
             Self::Ci => ci::run(),
             Self::Bench(options) => bench::run(options),

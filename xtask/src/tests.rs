@@ -10,6 +10,7 @@ use crate::{process, setup, workspace};
 /// At the first part that fails.
 pub fn run() -> Result<()> {
     setup::run()?;
+    setup::suites()?;
     setup::kernel()?;
     run_all()?;
     run_docs()

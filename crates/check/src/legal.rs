@@ -81,7 +81,7 @@ fn reserves_beyond_the_end(op: &Op) -> bool {
 fn makes_longer(before: &Reference, after: &Reference) -> bool {
     let len = |reference: &Reference, id| match &reference.node(id)?.kind {
         NodeKind::File(bytes) => Some(bytes.len()),
-        NodeKind::Dir(_) | NodeKind::Symlink(_) => None,
+        NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
     };
     let named = after.tree();
     let open = after.open_files().values().map(|file| file.node);

@@ -23,6 +23,7 @@ use crate::budget::Bound;
   shakedown characterise model:journal model:cow     which promises hold
   shakedown targets                                  what can be checked
   shakedown zoo                                      find every bug of the collection
+  shakedown mount /mnt/ref                           the reference as a file system
 
 Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment."
 )]
@@ -47,6 +48,8 @@ pub enum Command {
     Zoo(Zoo),
     /// Build the kernel in which guest targets run
     Kernel(Kernel),
+    /// Serve the reference as a file system that any program can use, with snapshots
+    Mount(Mount),
 }
 
 /// `shakedown check`.
@@ -353,6 +356,37 @@ pub struct KernelBuild {
     /// With KASAN, lockdep and other aids: finds more, and is slower
     #[arg(long)]
     pub debug: bool,
+}
+
+/// `shakedown mount`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown mount /mnt/ref                                 until Ctrl-C or `umount /mnt/ref`
+  shakedown mount /mnt/ref --capacity 64MiB --inodes 1000  a small one, to run full
+
+It is empty at first, lives in memory, and is gone when it ends; whatever ends it, nothing stays mounted. Snapshots are
+ioctls on any file of it: crates/reffs/include/shakedown_reffs.h for C, `reffs::Client` for Rust.
+Exit codes: 0 it was unmounted, 2 it could not be mounted.")]
+pub struct Mount {
+    /// An existing directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Bytes that all files may hold together, such as 64MiB; holes take nothing
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = capacity)]
+    pub capacity: u64,
+    /// How many files, directories and others there may be
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub inodes: u64,
+    /// Threads that answer the kernel [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+fn capacity(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(Bound::Memory(bytes)) => Ok(bytes),
+        _ => Err("a capacity is a number with a unit, such as 64MiB or 4GiB".to_owned()),
+    }
 }
 
 const CRASH_MODES: [&str; 5] = ["off", "flushed", "prefix", "subsets", "torn"];

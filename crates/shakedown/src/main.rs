@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Targets(targets) => commands::targets::run(targets),
         Command::Zoo(zoo) => commands::zoo::run(zoo),
         Command::Kernel(kernel) => commands::kernel::run(kernel),
+        Command::Mount(mount) => commands::mount::run(mount),
     };
     match result {
         Ok(Verdict::NothingFound) => ExitCode::SUCCESS,

@@ -24,17 +24,21 @@ mod allocate;
 mod attributes;
 mod config;
 mod data;
+mod inodes;
 mod names;
 mod nodes;
 mod open;
 mod permission;
 mod rename;
 mod resolve;
+mod table;
 mod xattr;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 pub use config::{Config, Credentials};
+pub use inodes::{Owner, Removal};
+use table::Table;
 
 use crate::{Conventions, Errno, Node, NodeId, NodeKind, Op, OpenFiles, OpenFlags, Outcome, Tree, Value};
 
@@ -55,7 +59,7 @@ const ROOT: NodeId = NodeId(0);
 pub struct Reference {
     config: Arc<Config>,
     /// What can be reached from the root; exactly the nodes of the tree.
-    nodes: Arc<BTreeMap<NodeId, Arc<Node>>>,
+    nodes: Table,
     /// What has no name any more but is open.
     orphans: BTreeMap<NodeId, Arc<Node>>,
     open: OpenFiles,
@@ -87,7 +91,7 @@ impl Reference {
         };
         Self {
             config: Arc::new(config),
-            nodes: Arc::new(BTreeMap::from([(ROOT, Arc::new(root))])),
+            nodes: Table::Whole(Arc::new(BTreeMap::from([(ROOT, Arc::new(root))]))),
             orphans: BTreeMap::new(),
             open: OpenFiles::new(),
             next: ROOT.0 + 1,
@@ -111,9 +115,10 @@ impl Reference {
         }
     }
 
-    /// What a user can see. Costs one reference count.
+    /// What a user can see. Costs one reference count, or what it shows if the nodes are kept [in
+    /// parts](Reference::in_parts).
     pub fn tree(&self) -> Tree {
-        Tree { root: ROOT, nodes: Arc::clone(&self.nodes) }
+        Tree { root: ROOT, nodes: self.nodes.whole() }
     }
 
     /// The slots in use.
@@ -123,7 +128,7 @@ impl Reference {
 
     /// The node of an open file, which may have no name any more (its link count is then 0), or any node of the tree.
     pub fn node(&self, id: NodeId) -> Option<&Arc<Node>> {
-        self.nodes.get(&id).or_else(|| self.orphans.get(&id))
+        self.nodes.get(id).or_else(|| self.orphans.get(&id))
     }
 
     /// Does an op.

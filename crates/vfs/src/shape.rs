@@ -173,6 +173,7 @@ impl Shape {
             NodeKind::File(bytes) => (self.size(bytes.len()), 0o644),
             NodeKind::Dir(_) => (String::new(), 0o755),
             NodeKind::Symlink(target) => (format!("{target:?}"), 0o777),
+            NodeKind::Special(special) => (special.to_string(), 0o644),
         };
         let attributes = if self.options.attributes { attributes(node, usual_mode) } else { String::new() };
         let names = if traits.names > 1 { format!("*{}", traits.names) } else { String::new() };
@@ -233,6 +234,7 @@ impl Update<'_> {
                     NodeKind::File(_) => format!("({body})"),
                     NodeKind::Dir(_) => directory_code(&body, children.collect()),
                     NodeKind::Symlink(_) => format!("<{body}>"),
+                    NodeKind::Special(_) => format!("{{{body}}}"),
                 });
                 let changed = old.is_none_or(|old| old.code != code);
                 (code, changed)
@@ -254,7 +256,7 @@ fn directory_code(body: &str, mut children: Vec<String>) -> String {
 pub(crate) fn names_said(tree: &Tree) -> BTreeSet<Arc<str>> {
     let targets = tree.nodes.values().filter_map(|node| match &node.kind {
         NodeKind::Symlink(target) => Some(target),
-        NodeKind::File(_) | NodeKind::Dir(_) => None,
+        NodeKind::File(_) | NodeKind::Dir(_) | NodeKind::Special(_) => None,
     });
     targets.flat_map(|target| target.split('/')).map(Arc::from).collect()
 }

@@ -21,7 +21,9 @@ use std::{
 pub use contents::Runs;
 pub use diff::{Aspect, Difference, TreeDiff, diff};
 
-use crate::Path;
+use serde::{Deserialize, Serialize};
+
+use crate::{Contents, Path};
 
 /// The identity of a node within one tree. In the reference it is never reused, so it follows a file through
 /// renames and links; in an observed tree it is whatever the observer chose.
@@ -32,11 +34,39 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A regular file. Holes read as zeros, so the bytes are all there is to see.
-    File(Arc<[u8]>),
+    File(Contents),
     /// A directory: its names, without `.` and `..`.
     Dir(BTreeMap<Arc<str>, NodeId>),
     /// A symlink and what it says.
     Symlink(Arc<str>),
+    /// Something that only a mounted reference holds.
+    Special(Special),
+}
+
+/// A node that is a name for something else: what is read from it or written to it is no matter of the file system. No
+/// op makes one, but programs do on a mounted reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Special {
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device and its number, as Linux packs it into 32 bits.
+    CharDevice(u32),
+    /// A block device and its number.
+    BlockDevice(u32),
+}
+
+impl std::fmt::Display for Special {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fifo => f.write_str("named pipe"),
+            Self::Socket => f.write_str("socket"),
+            Self::CharDevice(device) => write!(f, "character device {device:#x}"),
+            Self::BlockDevice(device) => write!(f, "block device {device:#x}"),
+        }
+    }
 }
 
 /// A file, directory or symlink.
@@ -66,7 +96,7 @@ impl Node {
     pub fn entries(&self) -> Option<&BTreeMap<Arc<str>, NodeId>> {
         match &self.kind {
             NodeKind::Dir(entries) => Some(entries),
-            NodeKind::File(_) | NodeKind::Symlink(_) => None,
+            NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
         }
     }
 }

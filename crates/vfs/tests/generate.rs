@@ -175,7 +175,7 @@ fn assert_within(tree: &Tree, bounds: &ObjectBounds) {
     );
     let size = |node: &Arc<Node>| match &node.kind {
         NodeKind::File(bytes) => bytes.len() as u64,
-        NodeKind::Dir(_) | NodeKind::Symlink(_) => 0,
+        NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => 0,
     };
     assert!(tree.nodes.values().all(|node| size(node) <= bounds.size_max));
 }

@@ -38,7 +38,7 @@ fn add(part: &Part, nodes: &mut BTreeMap<NodeId, Arc<Node>>, next: &mut u32) -> 
         Part::File(size) => (NodeKind::File(vec![0; *size].into()), 0o644),
         Part::Shared(number) => {
             id = NodeId(SHARED + number);
-            (NodeKind::File(Arc::from([])), 0o644)
+            (NodeKind::File(Vec::new().into()), 0o644)
         }
         Part::Symlink(target) => (NodeKind::Symlink(Arc::from(*target)), 0o777),
         Part::Dir(entries) => {
@@ -77,7 +77,7 @@ const POOLS: [&[&str]; 3] = [&["a", "b", "c"], &["a", "b"], &[]];
 fn least_renaming(tree: &Tree) -> String {
     let said = tree.nodes.values().filter_map(|node| match &node.kind {
         NodeKind::Symlink(target) => Some(&**target),
-        NodeKind::File(_) | NodeKind::Dir(_) => None,
+        NodeKind::File(_) | NodeKind::Dir(_) | NodeKind::Special(_) => None,
     });
     let said: BTreeSet<&str> = said.collect();
     let described = renamings(tree, tree.root, &POOLS, &said).into_iter().map(|mut names| {
@@ -87,6 +87,7 @@ fn least_renaming(tree: &Tree) -> String {
             NodeKind::File(bytes) => format!("{path} file {} {:?}\n", bytes.len(), first(*id)),
             NodeKind::Dir(_) => format!("{path} dir\n"),
             NodeKind::Symlink(target) => format!("{path} symlink {target}\n"),
+            NodeKind::Special(special) => format!("{path} {special}\n"),
         });
         lines.collect::<String>()
     });

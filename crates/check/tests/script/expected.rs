@@ -54,6 +54,7 @@ pub fn seen_by_reference(tree: &Tree) -> Vec<String> {
                 NodeKind::Dir(_) => format!("{path:?} {:o}", node.mode),
                 NodeKind::File(bytes) => file(path.as_str(), node.mode, node.nlink.into(), bytes),
                 NodeKind::Symlink(target) => format!("{path:?} -> {target:?}"),
+                NodeKind::Special(special) => format!("{path:?} {special}"),
             }
         })
         .collect();

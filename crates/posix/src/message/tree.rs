@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use vfs::{Node, NodeId, NodeKind, Runs, Tree};
+use vfs::{Node, NodeId, NodeKind, Runs, Special, Tree};
 
 #[derive(Serialize, Deserialize)]
 struct Form {
@@ -28,6 +28,7 @@ enum KindForm {
     File(Vec<(usize, u8)>),
     Dir(BTreeMap<Arc<str>, u32>),
     Symlink(Arc<str>),
+    Special(Special),
 }
 
 pub(super) fn serialize<S: Serializer>(tree: &Tree, serializer: S) -> Result<S::Ok, S::Error> {
@@ -47,6 +48,7 @@ fn node_form(id: NodeId, node: &Node) -> NodeForm {
         NodeKind::File(bytes) => KindForm::File(runs(bytes)),
         NodeKind::Dir(entries) => KindForm::Dir(entries.iter().map(|(name, child)| (name.clone(), child.0)).collect()),
         NodeKind::Symlink(target) => KindForm::Symlink(target.clone()),
+        NodeKind::Special(special) => KindForm::Special(*special),
     };
     let xattrs = node.xattrs.iter().map(|(name, value)| (name.clone(), runs(value))).collect();
     NodeForm { id: id.0, kind, mode: node.mode, owner: (node.uid, node.gid), nlink: node.nlink, xattrs }
@@ -55,9 +57,10 @@ fn node_form(id: NodeId, node: &Node) -> NodeForm {
 /// `None`: more bytes than any observer sends.
 fn node(form: NodeForm) -> Option<(NodeId, Arc<Node>)> {
     let kind = match form.kind {
-        KindForm::File(runs) => NodeKind::File(bytes(&runs)?),
+        KindForm::File(runs) => NodeKind::File(bytes(&runs)?.into()),
         KindForm::Dir(entries) => NodeKind::Dir(entries.into_iter().map(|(name, id)| (name, NodeId(id))).collect()),
         KindForm::Symlink(target) => NodeKind::Symlink(target),
+        KindForm::Special(special) => NodeKind::Special(special),
     };
     let xattrs: Option<_> = form.xattrs.into_iter().map(|(name, runs)| Some((name, bytes(&runs)?))).collect();
     let (uid, gid) = form.owner;

@@ -3,6 +3,7 @@
 pub mod characterise;
 pub mod check;
 pub mod kernel;
+pub mod mount;
 pub mod replay;
 pub mod targets;
 pub mod zoo;

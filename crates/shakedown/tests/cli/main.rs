@@ -3,6 +3,7 @@
 mod characterise;
 mod check;
 mod errors;
+mod mount;
 mod program;
 mod replay;
 mod runs;

@@ -8,7 +8,7 @@ use super::{
     pins::Name,
     things::{Thing, Value},
 };
-use crate::{Fallocate, Node, NodeId, NodeKind, Op, OpenFlags, Path, Tree};
+use crate::{Contents, Fallocate, Node, NodeId, NodeKind, Op, OpenFlags, Path, Tree};
 
 #[derive(Debug)]
 pub(super) struct Chain {
@@ -84,18 +84,18 @@ impl Chain {
     }
 
     /// The contents of a file at `floor` or later.
-    pub fn contents(&self, node: NodeId, floor: usize) -> impl Iterator<Item = (usize, &Arc<[u8]>)> {
+    pub fn contents(&self, node: NodeId, floor: usize) -> impl Iterator<Item = (usize, &Contents)> {
         self.states(node, floor).into_iter().filter_map(|(moment, state)| match &state.kind {
             NodeKind::File(bytes) => Some((moment, bytes)),
-            NodeKind::Dir(_) | NodeKind::Symlink(_) => None,
+            NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
         })
     }
 
     /// The content of a file at one moment.
-    pub fn content(&self, node: NodeId, moment: usize) -> Option<&Arc<[u8]>> {
+    pub fn content(&self, node: NodeId, moment: usize) -> Option<&Contents> {
         match &self.tree(moment).node(node)?.kind {
             NodeKind::File(bytes) => Some(bytes),
-            NodeKind::Dir(_) | NodeKind::Symlink(_) => None,
+            NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
         }
     }
 

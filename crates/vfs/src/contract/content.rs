@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{breach::Clause, chain::Chain, history::Zeros, pins::Floors};
-use crate::NodeId;
+use crate::{Contents, NodeId};
 
 /// The clause that the content of a file breaks, if any, and for a byte its offset.
 pub(super) fn broken(chain: &Chain, floors: &Floors, node: NodeId, found: &[u8]) -> Option<(Clause, usize)> {
@@ -82,6 +82,6 @@ pub(super) fn floor_of_size(chain: &Chain, floors: &Floors, node: NodeId, size: 
 
 /// Whether the op that made this moment is a write that had the file pass through this size.
 pub(super) fn partly_extended(chain: &Chain, node: NodeId, moment: usize, size: usize) -> bool {
-    let size_at = |moment| chain.content(node, moment).map_or(0, |bytes| bytes.len());
+    let size_at = |moment| chain.content(node, moment).map_or(0, Contents::len);
     chain.written(moment) == Some(node) && size_at(moment - 1) < size && size < size_at(moment)
 }

@@ -171,7 +171,7 @@ impl Search<'_> {
                 let all = names.into_iter().rev();
                 attempt.agenda.extend(all.map(|name| (found_id, (node, name.clone()), path.join(name))));
             }
-            NodeKind::Symlink(_) => {}
+            NodeKind::Symlink(_) | NodeKind::Special(_) => {}
         }
     }
 

@@ -105,7 +105,7 @@ pub(super) fn stores_through_mapping(op: &Op) -> bool {
 fn size(tree: &Tree, node: NodeId) -> Option<u64> {
     match &tree.node(node)?.kind {
         NodeKind::File(bytes) => Some(bytes.len() as u64),
-        NodeKind::Dir(_) | NodeKind::Symlink(_) => None,
+        NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
     }
 }
 

@@ -48,7 +48,7 @@ impl Thing {
             Self::Xattr(_, name) => Value::Bytes(node.xattrs.get(name).cloned()),
             Self::Target(_) => Value::Text(match &node.kind {
                 NodeKind::Symlink(target) => Some(target.clone()),
-                NodeKind::File(_) | NodeKind::Dir(_) => None,
+                NodeKind::File(_) | NodeKind::Dir(_) | NodeKind::Special(_) => None,
             }),
         }
     }
@@ -95,6 +95,7 @@ pub(super) fn describe(node: &Node) -> String {
         NodeKind::File(bytes) => format!("a file of {}", Content(bytes)),
         NodeKind::Dir(_) => "a directory".to_owned(),
         NodeKind::Symlink(target) => format!("a symlink to {target:?}"),
+        NodeKind::Special(special) => format!("a {special}"),
     }
 }
 

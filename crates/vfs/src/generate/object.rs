@@ -191,7 +191,7 @@ impl<'a> Generator<'a> {
                 self.attribute_ops(&path, node, DIR_MODES);
                 self.propose(Op::Fsync { file: File::Path(path) });
             }
-            NodeKind::Symlink(_) => {}
+            NodeKind::Symlink(_) | NodeKind::Special(_) => {}
         }
     }
 
@@ -328,7 +328,9 @@ impl<'a> Generator<'a> {
             Access { reads: flags.reads(), writes: flags.writes(), appends: flags.contains(OpenFlags::APPEND) };
         match self.tree.node(node).map(|node| &node.kind) {
             Some(NodeKind::File(bytes)) => self.content_ops(&File::Fd(fd), bytes.len() as u64, access),
-            Some(NodeKind::Dir(_) | NodeKind::Symlink(_)) => self.propose(Op::Fsync { file: File::Fd(fd) }),
+            Some(NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_)) => {
+                self.propose(Op::Fsync { file: File::Fd(fd) });
+            }
             // Its size is not in the tree. The first block exists within any bounds, except through an append.
             None => {
                 if access.writes && !access.appends {

@@ -2,17 +2,26 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{ROOT, Reference};
+use super::{ROOT, Reference, table::Table};
 use crate::{NodeId, NodeKind, Tree};
 
 impl Reference {
     /// A file system that looks like `tree`, with nothing open. Names that lead nowhere are left out. The nodes get
     /// identities of their own, in walking order, so equal trees give equal references.
     pub fn from_tree(tree: &Tree) -> Self {
+        Self::adopt(tree, &Self::new()).0
+    }
+
+    /// As [`Reference::from_tree`], with identities that `other` has not given out (but for the root, which has its
+    /// own); and which node of the tree got which.
+    pub fn adopt(tree: &Tree, other: &Self) -> (Self, BTreeMap<NodeId, NodeId>) {
         let mut ids = BTreeMap::from([(tree.root, ROOT)]);
+        let mut next = other.next;
         for (_, id) in tree.paths() {
-            let next = NodeId(u32::try_from(ids.len()).unwrap_or(u32::MAX));
-            ids.entry(id).or_insert(next);
+            ids.entry(id).or_insert_with(|| {
+                next = next.saturating_add(1);
+                NodeId(next - 1)
+            });
         }
         let adopt = |id: &NodeId| {
             let mut node = tree.node(*id)?.as_ref().clone();
@@ -24,9 +33,9 @@ impl Reference {
         };
         let nodes: BTreeMap<_, _> = ids.keys().filter_map(adopt).collect();
         let mut reference = Self::new();
-        reference.next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        reference.nodes = Arc::new(nodes);
-        reference
+        reference.next = next;
+        reference.nodes = Table::Whole(Arc::new(nodes));
+        (reference, ids)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Contents: reading, writing by every way, resizing.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use super::{
     Reference,
@@ -9,7 +9,7 @@ use super::{
     resolve::Follow,
     signed,
 };
-use crate::{Data, Errno, File, NodeId, NodeKind, OpenFile, OpenFlags, Outcome, Value, WriteAt, WriteVia};
+use crate::{Contents, Data, Errno, File, NodeId, NodeKind, OpenFile, OpenFlags, Outcome, Value, WriteAt, WriteVia};
 
 /// The most that one read or write moves, as in Linux.
 const TRANSFER_MAX: u64 = 0x7fff_f000;
@@ -157,37 +157,28 @@ impl Reference {
 
     pub(super) fn size(&self, id: NodeId) -> u64 {
         match &self.get(id).kind {
-            NodeKind::File(bytes) => bytes.len() as u64,
-            NodeKind::Dir(_) | NodeKind::Symlink(_) => 0,
+            NodeKind::File(contents) => contents.size(),
+            NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => 0,
         }
     }
 
     /// Sets a range of bytes, extending the file with zeros where needed.
     pub(super) fn store(&mut self, id: NodeId, start: u64, end: u64, fill: u8) {
-        if end > self.size(id) {
-            self.resize(id, end);
-        }
-        Arc::make_mut(self.bytes_mut(id))[range(start, end)].fill(fill);
+        self.contents_of(id).fill(start..end, fill);
     }
 
     pub(super) fn resize(&mut self, id: NodeId, size: u64) {
         if size != self.size(id) {
-            self.edit(id, |bytes| bytes.resize(range(0, size).end, 0));
+            self.contents_of(id).resize(size);
         }
     }
 
-    /// Changes contents by an arbitrary edit, at the cost of copying them.
-    pub(super) fn edit(&mut self, id: NodeId, edit: impl FnOnce(&mut Vec<u8>)) {
-        let bytes = self.bytes_mut(id);
-        let mut edited = bytes.to_vec();
-        edit(&mut edited);
-        *bytes = Arc::from(edited);
-    }
-
-    fn bytes_mut(&mut self, id: NodeId) -> &mut Arc<[u8]> {
+    pub(super) fn contents_of(&mut self, id: NodeId) -> &mut Contents {
         match &mut self.get_mut(id).kind {
-            NodeKind::File(bytes) => bytes,
-            NodeKind::Dir(_) | NodeKind::Symlink(_) => unreachable!("only files are opened for writing"),
+            NodeKind::File(contents) => contents,
+            NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => {
+                unreachable!("only files are opened for writing")
+            }
         }
     }
 }

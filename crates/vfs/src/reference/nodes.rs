@@ -23,7 +23,7 @@ impl Reference {
     pub(super) fn get_mut(&mut self, id: NodeId) -> &mut Node {
         let node = match self.orphans.get_mut(&id) {
             Some(orphan) => orphan,
-            None => Arc::make_mut(&mut self.nodes).get_mut(&id).expect("names and slots lead to nodes"),
+            None => self.nodes.get_mut(id).expect("names and slots lead to nodes"),
         };
         Arc::make_mut(node)
     }
@@ -31,13 +31,28 @@ impl Reference {
     fn entries_mut(&mut self, dir: NodeId) -> &mut Entries {
         match &mut self.get_mut(dir).kind {
             NodeKind::Dir(entries) => entries,
-            NodeKind::File(_) | NodeKind::Symlink(_) => unreachable!("only directories hold names"),
+            NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => {
+                unreachable!("only directories hold names")
+            }
         }
     }
 
-    /// A new node of the caller with one name. A directory with the set-group-id bit hands down its group, and to
-    /// directories the bit too.
+    /// A new node of the caller with one name.
     pub(super) fn add(&mut self, dir: NodeId, name: &str, kind: NodeKind, mode: u32) -> NodeId {
+        let owner = (self.config.caller.uid, self.config.caller.gid);
+        self.add_for(owner, dir, name, kind, mode)
+    }
+
+    /// A new node of a user and a group, with one name. A directory with the set-group-id bit hands down its group, and
+    /// to directories the bit too.
+    pub(super) fn add_for(
+        &mut self,
+        (uid, gid): (u32, u32),
+        dir: NodeId,
+        name: &str,
+        kind: NodeKind,
+        mode: u32,
+    ) -> NodeId {
         let id = NodeId(self.next);
         self.next += 1;
         let parent = self.get(dir);
@@ -45,13 +60,13 @@ impl Reference {
         let is_dir = matches!(kind, NodeKind::Dir(_));
         let node = Node {
             mode: self.config.modes.of_new(mode & MODE_BITS | if inherits && is_dir { SETGID } else { 0 }, is_dir),
-            uid: self.config.caller.uid,
-            gid: if inherits { parent.gid } else { self.config.caller.gid },
+            uid,
+            gid: if inherits { parent.gid } else { gid },
             nlink: if is_dir { 2 } else { 0 },
             xattrs: BTreeMap::new(),
             kind,
         };
-        Arc::make_mut(&mut self.nodes).insert(id, Arc::new(node));
+        self.nodes.insert(id, Arc::new(node));
         self.enter(dir, name, id);
         id
     }
@@ -93,28 +108,32 @@ impl Reference {
 
     /// Lets go of a node that lost a name: without names it is gone, or an orphan while it is open.
     pub(super) fn forget(&mut self, id: NodeId) {
-        if self.get(id).is_dir() {
-            self.get_mut(id).nlink = 0;
-        }
-        if self.get(id).nlink > 0 {
-            return;
-        }
-        let node = Arc::make_mut(&mut self.nodes).remove(&id);
-        if let Some(node) = node
+        if let Some(node) = self.take_nameless(id)
             && self.open.values().any(|file| file.node == id)
         {
             self.orphans.insert(id, node);
         }
     }
 
+    /// Takes a node out of the tree if the name that it lost was its last.
+    pub(super) fn take_nameless(&mut self, id: NodeId) -> Option<Arc<Node>> {
+        if self.get(id).is_dir() {
+            self.get_mut(id).nlink = 0;
+        }
+        if self.get(id).nlink > 0 {
+            return None;
+        }
+        self.nodes.remove(id)
+    }
+
     /// How many bytes can still be stored.
     pub(super) fn free(&self) -> u64 {
         let Some(capacity) = self.config.capacity else { return u64::MAX };
         let size = |node: &Arc<Node>| match &node.kind {
-            NodeKind::File(bytes) => bytes.len() as u64,
-            NodeKind::Dir(_) | NodeKind::Symlink(_) => 0,
+            NodeKind::File(contents) => contents.size(),
+            NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => 0,
         };
-        let used: u64 = self.nodes.values().chain(self.orphans.values()).map(size).sum();
+        let used: u64 = self.nodes.whole().values().chain(self.orphans.values()).map(size).sum();
         capacity.saturating_sub(used)
     }
 }

@@ -7,7 +7,7 @@ use super::{
     permission::{Access, GROUP_EXECUTE, SETGID},
     resolve::{Follow, Last, Links, dots},
 };
-use crate::{Errno, Fd, File, NodeId, NodeKind, OpenFile, OpenFlags, Outcome, Path, Value};
+use crate::{Contents, Errno, Fd, File, NodeId, NodeKind, OpenFile, OpenFlags, Outcome, Path, Value};
 
 /// The bits that the reference knows. Others would ask the kernel for something that is not in the vocabulary.
 const KNOWN: u32 = 0o3
@@ -55,7 +55,7 @@ impl Reference {
             Opened::Missing { dir, name } => {
                 self.may_add(dir)?;
                 let mode = self.mode_of_new_file(dir, mode);
-                self.add(dir, &name, NodeKind::File(Arc::from([])), mode)
+                self.add(dir, &name, NodeKind::File(Contents::from([])), mode)
             }
             Opened::Existing(id) => {
                 self.may_open(id, flags)?;
@@ -116,6 +116,8 @@ impl Reference {
         match node.kind {
             NodeKind::Symlink(_) => return Err(Errno::ELOOP),
             NodeKind::Dir(_) if access.includes(Access::WRITE) => return Err(Errno::EISDIR),
+            // What stands behind it is not there without a kernel, as if nothing served the device.
+            NodeKind::Special(_) => return Err(Errno::ENXIO),
             NodeKind::Dir(_) | NodeKind::File(_) => self.may(node, access)?,
         }
         if node.is_dir() && flags.contains(OpenFlags::DIRECT) { Err(Errno::EINVAL) } else { Ok(()) }

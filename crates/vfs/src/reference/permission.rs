@@ -75,9 +75,7 @@ impl Reference {
     /// The set-id bits that a change of owner takes from a file, root's or not. Without group execution the
     /// set-group-id bit once meant mandatory locking and stays with those who could set it.
     pub(super) fn dropped_by_chown(&self, node: &Node) -> u32 {
-        let keeps_group = node.mode & GROUP_EXECUTE == 0 && self.trusted_with_group(node.gid);
-        let group = if keeps_group { 0 } else { SETGID };
-        node.mode & (SETUID | group)
+        set_id_bits(node, self.trusted_with_group(node.gid))
     }
 
     /// The set-id bits that a change of contents takes from a file: none if root changes it.
@@ -91,6 +89,13 @@ impl Reference {
             self.get_mut(id).mode &= !dropped;
         }
     }
+}
+
+/// The set-id bits that go, if the caller is or is not trusted with the node's group.
+pub(super) fn set_id_bits(node: &Node, trusted: bool) -> u32 {
+    let keeps_group = node.mode & GROUP_EXECUTE == 0 && trusted;
+    let group = if keeps_group { 0 } else { SETGID };
+    node.mode & (SETUID | group)
 }
 
 /// What must stand under a name that is to be removed or replaced.

@@ -27,15 +27,24 @@ impl Reference {
         {
             return Err(Errno::ENOTEMPTY);
         }
-        self.leave(from.dir(), old);
-        self.leave(to.dir(), new);
-        self.enter(to.dir(), new, source);
-        match target {
-            Some(target) if how == Rename::Exchange => drop(self.enter(from.dir(), old, target)),
-            Some(target) => self.forget(target),
-            None => {}
+        if let Some(replaced) = self.move_name((from.dir(), old), (to.dir(), new), how) {
+            self.forget(replaced);
         }
         Ok(Value::Done)
+    }
+
+    /// Moves a name or exchanges two, nothing being in the way. What was replaced has lost its name.
+    pub(super) fn move_name(&mut self, from: (NodeId, &str), to: (NodeId, &str), how: Rename) -> Option<NodeId> {
+        let source = self.leave(from.0, from.1)?;
+        let target = self.leave(to.0, to.1);
+        self.enter(to.0, to.1, source);
+        match target {
+            Some(target) if how == Rename::Exchange => {
+                self.enter(from.0, from.1, target);
+                None
+            }
+            replaced => replaced,
+        }
     }
 
     /// What can be said without looking at the caller: existence, trailing slashes, ancestry.

@@ -141,7 +141,7 @@ impl Reference {
         let id = self.find(top(&dirs), name)?.ok_or(Errno::ENOENT)?;
         match &self.get(id).kind {
             NodeKind::Dir(_) => dirs.push(id),
-            NodeKind::File(_) => return Err(Errno::ENOTDIR),
+            NodeKind::File(_) | NodeKind::Special(_) => return Err(Errno::ENOTDIR),
             NodeKind::Symlink(target) => {
                 links.follow()?;
                 let (behind, id) = self.walk(dirs, target, Follow::Yes, links)?;
@@ -185,8 +185,8 @@ impl Reference {
                     dirs.push(id);
                     return Ok((dirs, id));
                 }
-                NodeKind::File(_) | NodeKind::Symlink(_) if dir_wanted => return Err(Errno::ENOTDIR),
-                NodeKind::File(_) | NodeKind::Symlink(_) => return Ok((dirs, id)),
+                _ if dir_wanted => return Err(Errno::ENOTDIR),
+                _ => return Ok((dirs, id)),
             }
         }
     }

@@ -85,12 +85,22 @@ impl Reference {
             Namespace::Unknown if name.starts_with("system.") => {}
             Namespace::Unknown => self.may(node, Access::WRITE)?,
         }
-        match name.split_once('.') {
-            _ if namespace == Namespace::Unknown => Err(Errno::EOPNOTSUPP),
-            Some((_, "")) => Err(Errno::EINVAL),
-            _ => Ok(()),
-        }
+        is_known(name, namespace)
     }
+}
+
+fn is_known(name: &str, namespace: Namespace) -> Result<(), Errno> {
+    match name.split_once('.') {
+        _ if namespace == Namespace::Unknown => Err(Errno::EOPNOTSUPP),
+        Some((_, "")) => Err(Errno::EINVAL),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an attribute of this name can exist, whoever asks.
+pub(super) fn name_fits(name: &str) -> Result<(), Errno> {
+    check_name(name)?;
+    is_known(name, Namespace::of(name))
 }
 
 /// Names are checked before the path is walked.

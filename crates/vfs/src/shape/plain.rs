@@ -32,7 +32,7 @@ impl Plain<'_> {
         let node = self.tree.node(id)?;
         let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
         match &node.kind {
-            NodeKind::Symlink(_) => return None,
+            NodeKind::Symlink(_) | NodeKind::Special(_) => return None,
             NodeKind::File(_) if node.nlink != 1 => return None,
             NodeKind::File(content) => {
                 let size = match self.options.sizes {

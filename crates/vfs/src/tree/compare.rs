@@ -64,6 +64,10 @@ impl Tree {
                 hash.update(b"l");
                 feed_bytes(target.as_bytes(), hash);
             }
+            NodeKind::Special(special) => {
+                hash.update(b"s");
+                feed_bytes(special.to_string().as_bytes(), hash);
+            }
             NodeKind::Dir(entries) => {
                 hash.update(b"d");
                 hash.update(&entries.len().to_le_bytes());

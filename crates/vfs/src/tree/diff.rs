@@ -131,6 +131,7 @@ impl<'a> Listing<'a> {
             Some(NodeKind::File(bytes)) => format!("a file with {}", Sentence(bytes)),
             Some(NodeKind::Dir(_)) => "a directory".to_owned(),
             Some(NodeKind::Symlink(target)) => format!("a symlink to {target:?}"),
+            Some(NodeKind::Special(special)) => format!("a {special}"),
         }
     }
 }
@@ -178,6 +179,7 @@ impl Name<'_> {
                 self.differs(Aspect::Target, format!("is a symlink to {found:?}, expected one to {expected:?}"));
             }
             (NodeKind::Dir(_), NodeKind::Dir(_)) | (NodeKind::Symlink(_), NodeKind::Symlink(_)) => {}
+            (NodeKind::Special(found), NodeKind::Special(expected)) if found == expected => {}
             _ => {
                 let what = format!("is {}, expected {}", found.describe(found_id), expected.describe(expected_id));
                 self.differs(Aspect::Kind, what);

@@ -51,6 +51,11 @@ fn line(node: &Node, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("/")?;
             notes.extend((node.mode != DIR_MODE).then(|| format!("mode {:04o}", node.mode)));
         }
+        NodeKind::Special(special) => {
+            write!(f, "  {special}")?;
+            notes.push(format!("mode {:04o}", node.mode));
+            notes.push(format!("nlink {}", node.nlink));
+        }
         NodeKind::Symlink(target) => {
             write!(f, " -> {}", target.escape_debug())?;
             notes.extend((node.mode != SYMLINK_MODE).then(|| format!("mode {:04o}", node.mode)));

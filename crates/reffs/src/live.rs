@@ -1,0 +1,88 @@
+//! The file system as it is now, with what the kernel knows of it, behind one lock.
+
+use std::{
+    ffi::OsStr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use fuser::{FileHandle, INodeNo};
+use vfs::{Errno, NodeId, reference::Removal};
+
+use crate::{
+    attr::id,
+    kernel::{Lookups, OpenDirs},
+    names,
+    state::State,
+    times::Time,
+};
+
+/// The file system and what the kernel knows of it.
+pub struct Live {
+    pub state: State,
+    pub lookups: Lookups,
+    pub dirs: OpenDirs,
+    /// How many requests were answered from the state or changed it.
+    pub served: u64,
+}
+
+/// What all threads share.
+pub struct Shared {
+    live: Mutex<Live>,
+    /// Who may use snapshots, besides root.
+    owner: u32,
+}
+
+impl Shared {
+    /// A file system that belongs to a user.
+    pub fn new(state: State, owner: u32) -> Arc<Self> {
+        let live = Live { state, lookups: Lookups::default(), dirs: OpenDirs::default(), served: 0 };
+        Arc::new(Self { live: Mutex::new(live), owner })
+    }
+
+    /// The live state. A request that panicked has changed nothing that others rely on: each change is one call.
+    pub fn lock(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The live state, for a request that depends on it.
+    pub fn serve(&self) -> MutexGuard<'_, Live> {
+        let mut live = self.lock();
+        live.served += 1;
+        live
+    }
+
+    /// Who may use snapshots, besides root.
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+}
+
+impl Live {
+    /// A name is gone; so is its node, unless it has another or the kernel knows it.
+    pub fn settle(&mut self, lost: NodeId) {
+        if !self.lookups.knows(lost) {
+            self.state.let_go(lost);
+        }
+    }
+
+    pub fn remove(&mut self, dir: INodeNo, name: &OsStr, removal: Removal) -> Result<(), Errno> {
+        let lost = self.state.remove(id(dir), &names::name(name)?, removal, Time::now())?;
+        self.settle(lost);
+        Ok(())
+    }
+
+    pub fn forget(&mut self, ino: INodeNo, times: u64) {
+        let id = id(ino);
+        if self.lookups.taken_back(id, times) {
+            self.state.let_go(id);
+        }
+    }
+
+    pub fn list_if_first(&mut self, ino: INodeNo, handle: FileHandle, offset: u64) -> Result<(), Errno> {
+        if offset == 0 {
+            let (node, _) = self.state.node(id(ino))?;
+            self.dirs.list(handle, node);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! Saving and restoring, on a thread of its own.
+//!
+//! A snapshot is a clone of the state, which shares everything with it. A restore puts the clone back and tells the
+//! kernel what is different now; what both share is not looked at.
+//!
+//! To tell the kernel may have to wait: for a page that is being read, a directory that is being changed, a mapped page
+//! that is written back first. Whoever is waited for waits for us, so the threads that answer requests must go on:
+//! notices are sent from here, without a lock.
+//!
+//! What was stored through mappings before the restore belongs to the state before it. The notices let it come in, so
+//! they are sent *before* the states are exchanged. If anything was served meanwhile, the kernel may have cached it,
+//! and they are sent again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+    sync::{Arc, mpsc::Receiver},
+};
+
+use fuser::{Notifier, ReplyIoctl};
+use vfs::{Errno, Node, NodeId, NodeKind};
+
+use crate::{
+    attr::{errno, ino},
+    ioctl::Command,
+    kernel::Lookups,
+    live::Shared,
+    names, pickle,
+    state::State,
+};
+
+/// A command and who waits for it.
+pub struct Job {
+    pub command: Command,
+    pub reply: ReplyIoctl,
+}
+
+/// Something that the kernel must not remember.
+#[derive(Debug, PartialEq, Eq)]
+enum Notice {
+    /// The attributes of a node.
+    Attributes(NodeId),
+    /// Its attributes and contents.
+    Everything(NodeId),
+    /// What a name in a directory leads to, or that it leads nowhere.
+    Name(NodeId, Arc<str>),
+}
+
+/// The states that are kept.
+pub struct Snapshots {
+    shared: Arc<Shared>,
+    notifier: Notifier,
+    kept: BTreeMap<u64, State>,
+}
+
+impl Snapshots {
+    pub fn new(shared: Arc<Shared>, notifier: Notifier) -> Self {
+        Self { shared, notifier, kept: BTreeMap::new() }
+    }
+
+    /// Does jobs until there are none to come.
+    pub fn run(mut self, jobs: &Receiver<Job>) {
+        for Job { command, reply } in jobs {
+            match self.execute(command) {
+                Ok(()) => reply.ioctl(0, &[]),
+                Err(error) => reply.error(errno(error)),
+            }
+        }
+    }
+
+    fn execute(&mut self, command: Command) -> Result<(), Errno> {
+        match command {
+            Command::Save(key) => {
+                let state = self.shared.lock().state.clone();
+                self.kept.insert(key, state);
+                Ok(())
+            }
+            Command::Restore(key) => {
+                self.replace(self.kept.get(&key).ok_or(Errno::ENOENT)?.clone());
+                Ok(())
+            }
+            Command::Discard(key) => self.kept.remove(&key).map(drop).ok_or(Errno::ENOENT),
+            Command::Pickle(key, path) => {
+                let state = self.kept.get(&key).ok_or(Errno::ENOENT)?;
+                write(&path, &pickle::encode(state)).map_err(|error| number(&error))
+            }
+            Command::Load(path) => {
+                let bytes = fs::read(path).map_err(|error| number(&error))?;
+                let now = self.shared.lock().state.clone();
+                self.replace(pickle::decode(&bytes, &now).ok_or(Errno::EBADMSG)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts another state in place of the live one.
+    fn replace(&self, mut next: State) {
+        let (notices, served) = {
+            let live = self.shared.lock();
+            (stale(&live.state, &next, &live.lookups), live.served)
+        };
+        self.send(notices);
+        let again = {
+            let mut live = self.shared.lock();
+            next.fs.continue_identities_of(&live.state.fs);
+            let nameless: Vec<NodeId> = next.fs.nameless().collect();
+            nameless.into_iter().filter(|id| !live.lookups.knows(*id)).for_each(|id| next.let_go(id));
+            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups));
+            live.state = next;
+            again
+        };
+        self.send(again.unwrap_or_default());
+    }
+
+    /// Tells the kernel. What it does not have it need not drop, and once it is gone there is nobody to tell.
+    fn send(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            let _ = match notice {
+                Notice::Attributes(id) => self.notifier.inval_inode(ino(id), -1, 0),
+                Notice::Everything(id) => self.notifier.inval_inode(ino(id), 0, 0),
+                Notice::Name(dir, name) => self.notifier.inval_entry(ino(dir), OsStr::from_bytes(&names::bytes(&name))),
+            };
+        }
+    }
+}
+
+/// What the kernel may remember of one state that is not so in the other.
+fn stale(old: &State, new: &State, lookups: &Lookups) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let nodes = new.fs.changed_since(&old.fs);
+    let times = old.times.differences(&new.times, |left, right| left == right).into_iter().map(NodeId);
+    let changed: BTreeSet<NodeId> = nodes.into_iter().chain(times).filter(|id| lookups.knows(*id)).collect();
+    for id in changed {
+        let (old, new) = (old.fs.node(id), new.fs.node(id));
+        let same_contents = match (old.map(|node| &node.kind), new.map(|node| &node.kind)) {
+            (Some(NodeKind::File(old)), Some(NodeKind::File(new))) => old.shared_with(new),
+            (Some(NodeKind::File(_)), None) => false,
+            _ => true,
+        };
+        notices.extend(changed_names(old, new).into_iter().map(|name| Notice::Name(id, name)));
+        notices.push(if same_contents { Notice::Attributes(id) } else { Notice::Everything(id) });
+    }
+    notices
+}
+
+fn changed_names(old: Option<&Arc<Node>>, new: Option<&Arc<Node>>) -> Vec<Arc<str>> {
+    let none = BTreeMap::new();
+    let [old, new] = [old, new].map(|node| node.and_then(|node| node.entries()).unwrap_or(&none));
+    let gone = old.iter().filter(|(name, child)| new.get(*name) != Some(child));
+    let added = new.keys().filter(|name| !old.contains_key(*name));
+    gone.map(|(name, _)| name).chain(added).cloned().collect()
+}
+
+/// Writes a file beside its place and moves it there, so that nobody finds half of it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // There may be nothing to remove; the error that counts is the first.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn number(error: &io::Error) -> Errno {
+    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
+}
