@@ -13,7 +13,8 @@ use smallvec::{SmallVec, smallvec};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
-    Block, CrashMode, Entry, EntryIndex, EntryKind, Geometry, Image, Position, Taken, TakenEntry, image::content_hash,
+    Block, CrashMode, Entry, EntryIndex, EntryKind, Geometry, Image, Position, Taken, TakenEntry, entries::Done,
+    image::content_hash,
 };
 
 /// The durable image and the pending entries at one position of a log.
@@ -22,6 +23,9 @@ pub struct Cut<'log> {
     position: Position,
     durable: Image,
     pending: Vec<Pending<'log>>,
+    /// Whether a FUA write became durable before something older that is pending still. Otherwise what is durable with
+    /// the first so many pending entries is what a reader saw after the last of them.
+    overtaken: bool,
     cache: Option<usize>,
 }
 
@@ -30,6 +34,8 @@ pub struct Cut<'log> {
 pub(crate) struct Pending<'log> {
     pub(crate) index: EntryIndex,
     pub(crate) entry: &'log Entry,
+    /// What a reader saw after it.
+    visible: &'log Image,
     /// The blocks that are pending still, as ascending ranges.
     live: SmallVec<[Range<u32>; 1]>,
 }
@@ -81,37 +87,57 @@ fn range_of(entry: &Entry, geometry: Geometry) -> Range<u32> {
 impl<'log> Cut<'log> {
     /// The moment before the first entry of a log.
     pub(crate) fn new(base: Image, position: Position, cache: Option<usize>) -> Self {
-        Self { position, durable: base, pending: Vec::new(), cache }
+        Self { position, durable: base, pending: Vec::new(), overtaken: false, cache }
     }
 
     /// Goes on by one entry, the one that the log has at this position.
-    ///
-    /// # Panics
-    /// The entry is of another disk, which is larger.
-    pub fn push(&mut self, entry: &'log Entry) {
+    pub(crate) fn push(&mut self, Done { entry, visible }: &'log Done) {
         let index = EntryIndex(self.position.0);
         self.position.0 += 1;
         match &entry.kind {
-            EntryKind::Flush => {
-                self.pending.iter().for_each(|pending| pending.apply(&mut self.durable));
-                self.pending.clear();
-            }
+            EntryKind::Flush => self.pending.clear(),
             EntryKind::Fua { .. } => {
                 let covered = range_of(entry, self.durable.geometry());
                 self.pending.retain_mut(|pending| {
                     pending.cover(&covered);
                     !pending.live.is_empty()
                 });
-                entry.apply(&mut self.durable);
+                if !self.pending.is_empty() {
+                    entry.apply(&mut self.durable);
+                    self.overtaken = true;
+                }
             }
             EntryKind::Write { .. } | EntryKind::Discard { .. } => {
                 let live = smallvec![range_of(entry, self.durable.geometry())];
-                self.pending.push(Pending { index, entry, live });
+                self.pending.push(Pending { index, entry, visible, live });
                 while self.cache.is_some_and(|cache| self.pending.len() > cache) {
-                    self.pending.remove(0).apply(&mut self.durable);
+                    let durable = self.prefix_images(1..2).next();
+                    self.durable = durable.expect("one is pending");
+                    self.pending.remove(0);
                 }
             }
         }
+        if self.pending.is_empty() {
+            // What a reader sees is all there is.
+            self.durable = visible.clone();
+            self.overtaken = false;
+        }
+    }
+
+    /// What is durable with the first `n` pending entries, for each `n` in `counts`.
+    pub(crate) fn prefix_images(&self, counts: Range<usize>) -> impl Iterator<Item = Image> {
+        let mut image = self.durable.clone();
+        if self.overtaken {
+            self.pending[..counts.start.saturating_sub(1)].iter().for_each(|pending| pending.apply(&mut image));
+        }
+        counts.map(move |count| {
+            match count.checked_sub(1).map(|last| &self.pending[last]) {
+                Some(last) if self.overtaken => last.apply(&mut image),
+                Some(last) => image = last.visible.clone(),
+                None => {}
+            }
+            image.clone()
+        })
     }
 
     /// The position in the log.

@@ -1,6 +1,6 @@
 //! What a file system talks to: it reads, writes and flushes; the disk remembers.
 //!
-//! A disk is one image as readers see it plus the log that led there. It is part of every state of a search, so a clone
+//! A disk is a log, which knows what readers see after each request. It is part of every state of a search, so a clone
 //! shares everything and costs a few reference counts. Recording, faults and corruption are off unless asked for and
 //! then cost a branch.
 
@@ -12,7 +12,6 @@ use crate::{
 /// A disk with a volatile cache.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    image: Image,
     log: DiskLog,
     op: Option<OpIndex>,
     recorder: Option<Box<Recorder>>,
@@ -28,18 +27,18 @@ impl Disk {
 
     /// As [`Disk::new`] with a cache of so many entries; see [`DiskLog::new`].
     pub fn with_cache(image: Image, cache: Option<usize>) -> Self {
-        let log = DiskLog::new(image.clone(), cache);
-        Self { image, log, op: None, recorder: None, faults: None, corruptor: None }
+        let log = DiskLog::new(image, cache);
+        Self { log, op: None, recorder: None, faults: None, corruptor: None }
     }
 
     /// The shape of the disk.
     pub fn geometry(&self) -> Geometry {
-        self.image.geometry()
+        self.log.base().geometry()
     }
 
     /// What readers see now.
     pub fn image(&self) -> &Image {
-        &self.image
+        self.log.visible()
     }
 
     /// What led here.
@@ -64,7 +63,7 @@ impl Disk {
     pub fn read(&self, block: Block, buffer: &mut [u8]) -> Result<(), IoError> {
         let count = self.geometry().blocks_of(block, buffer.len())?;
         self.fault(Failing::Read)?;
-        self.image.read(block, buffer)?;
+        self.image().read(block, buffer)?;
         if self.recorder.is_some() {
             (block.0..block.0 + count).for_each(|block| self.record_read(Block(block)));
         }
@@ -87,7 +86,7 @@ impl Disk {
     /// There is no such block.
     pub fn block(&self, block: Block) -> &[u8] {
         self.record_read(block);
-        self.image.block(block)
+        self.image().block(block)
     }
 
     /// All of it, for a reader that cannot be watched: it counts as having read everything.
@@ -95,7 +94,7 @@ impl Disk {
         if let Some(recorder) = &self.recorder {
             recorder.read_everything();
         }
-        &self.image
+        self.image()
     }
 
     /// Writes one or more whole blocks. They are pending until a flush.
@@ -171,10 +170,7 @@ impl Disk {
     /// # Errors
     /// A request does not fit the disk.
     pub fn retell(&mut self, from: &Image, run: &[EntryKind]) -> Result<(), IoError> {
-        self.log.retell(from, run)?;
-        self.image = from.clone();
-        run.iter().for_each(|kind| Entry { kind: kind.clone(), op: None }.apply(&mut self.image));
-        Ok(())
+        self.log.retell(from, run)
     }
 
     /// Goes back to an earlier position. A recording that is under way ends: what it saw may be undone.
@@ -184,7 +180,6 @@ impl Disk {
     pub fn rollback(&mut self, position: Position) {
         if position != self.position() {
             self.log.rollback(position);
-            self.image = self.log.image_at(position);
             self.recorder = None;
         }
     }
@@ -198,18 +193,18 @@ impl Disk {
     /// out positions, op tags, recordings and armed faults.
     pub fn fingerprint(&self, mode: CrashMode) -> u128 {
         if mode == CrashMode::Off {
-            return self.image.hash();
+            return self.image().hash();
         }
         let of_cut = self.log.cut(self.position()).fingerprint(mode);
         let mut both = [0; 32];
-        both[..16].copy_from_slice(&self.image.hash().to_le_bytes());
+        both[..16].copy_from_slice(&self.image().hash().to_le_bytes());
         both[16..].copy_from_slice(&of_cut.to_le_bytes());
         content_hash(&both)
     }
 
     /// Begins to record which blocks are read, see [`ReadSet`].
     pub fn record_reads(&mut self) {
-        self.recorder = Some(Box::new(Recorder::new(&self.image)));
+        self.recorder = Some(Box::new(Recorder::new(self.image())));
     }
 
     /// Ends the recording; `None` if there was none.
@@ -256,9 +251,7 @@ impl Disk {
     }
 
     fn do_entry(&mut self, kind: EntryKind) -> Result<(), IoError> {
-        let entry = Entry { kind, op: self.op };
-        entry.apply(&mut self.image);
-        self.log.push(entry)
+        self.log.push(Entry { kind, op: self.op })
     }
 
     fn fault(&self, what: Failing) -> Result<(), IoError> {
@@ -267,7 +260,7 @@ impl Disk {
 
     fn record_read(&self, block: Block) {
         if let Some(recorder) = &self.recorder {
-            recorder.read(block, self.image.block(block));
+            recorder.read(block, self.image().block(block));
         }
     }
 

@@ -2,15 +2,26 @@
 //!
 //! A search clones a disk at every state and adds a few entries to each clone. With links from newer to older ones, a
 //! clone costs a reference count and an addition costs one link, however long the log is.
+//!
+//! Each entry comes with what a reader sees after it. Most images that anyone asks for are one of these, so a write is
+//! done to an image once, however often its crash states are listed.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::Entry;
+use crate::{Entry, Image};
+
+/// An entry that was done.
+#[derive(Clone)]
+pub(crate) struct Done {
+    pub(crate) entry: Entry,
+    /// What a reader sees after it.
+    pub(crate) visible: Image,
+}
 
 /// Entries, oldest first. Short logs need no allocation.
-pub(crate) type OldestFirst<'a> = SmallVec<[&'a Entry; 16]>;
+pub(crate) type OldestFirst<'a> = SmallVec<[&'a Done; 16]>;
 
 /// A shared list of entries.
 #[derive(Clone, Default)]
@@ -20,7 +31,7 @@ pub(crate) struct Entries {
 }
 
 struct Link {
-    entry: Entry,
+    done: Done,
     older: Option<Arc<Link>>,
 }
 
@@ -29,14 +40,18 @@ impl Entries {
         self.len
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, done: Done) {
         let older = self.newest.take();
-        self.newest = Some(Arc::new(Link { entry, older }));
+        self.newest = Some(Arc::new(Link { done, older }));
         self.len += 1;
     }
 
-    fn newest_first(&self) -> impl Iterator<Item = &Entry> {
-        std::iter::successors(self.newest.as_deref(), |link| link.older.as_deref()).map(|link| &link.entry)
+    pub(crate) fn newest(&self) -> Option<&Done> {
+        self.newest.as_deref().map(|link| &link.done)
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = &Done> {
+        std::iter::successors(self.newest.as_deref(), |link| link.older.as_deref()).map(|link| &link.done)
     }
 
     /// The first `count` entries.
@@ -47,7 +62,7 @@ impl Entries {
     }
 
     /// The entry after `older` older ones.
-    pub(crate) fn get(&self, older: usize) -> Option<&Entry> {
+    pub(crate) fn get(&self, older: usize) -> Option<&Done> {
         self.newest_first().nth(self.len.checked_sub(older + 1)?)
     }
 
@@ -63,8 +78,8 @@ impl Entries {
     /// All but the first `count`.
     pub(crate) fn without_oldest(&self, count: usize) -> Self {
         let mut rest = Self::default();
-        for entry in &self.oldest_first(self.len)[count..] {
-            rest.push((*entry).clone());
+        for done in &self.oldest_first(self.len)[count..] {
+            rest.push((*done).clone());
         }
         rest
     }
@@ -82,6 +97,6 @@ impl Drop for Entries {
 
 impl std::fmt::Debug for Entries {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.oldest_first(self.len)).finish()
+        f.debug_list().entries(self.oldest_first(self.len).iter().map(|done| &done.entry)).finish()
     }
 }

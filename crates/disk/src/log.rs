@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Block, Cut, Geometry, Image, IoError,
     chunks::zeros,
-    entries::{Entries, OldestFirst},
+    entries::{Done, Entries, OldestFirst},
 };
 
 /// Which op of a workload, counted from zero.
@@ -149,7 +149,7 @@ impl DiskLog {
     /// The entries that are still kept, each with its index.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = (EntryIndex, &Entry)> {
         let entries = self.entries.oldest_first(self.entries.len());
-        entries.into_iter().enumerate().map(|(at, entry)| (EntryIndex(self.start + at), entry))
+        entries.into_iter().enumerate().map(|(at, done)| (EntryIndex(self.start + at), &done.entry))
     }
 
     /// The entries after a position.
@@ -160,7 +160,7 @@ impl DiskLog {
 
     /// The entry with this index, if it exists and was not settled.
     pub fn entry(&self, index: EntryIndex) -> Option<&Entry> {
-        self.entries.get(index.0.checked_sub(self.start)?)
+        self.entries.get(index.0.checked_sub(self.start)?).map(|done| &done.entry)
     }
 
     /// The position after the last entry.
@@ -179,8 +179,15 @@ impl DiskLog {
     /// The entry does not fit the disk; the log is as before.
     pub fn push(&mut self, entry: Entry) -> Result<(), IoError> {
         entry.check(self.base.geometry())?;
-        self.entries.push(entry);
+        let mut visible = self.visible().clone();
+        entry.apply(&mut visible);
+        self.entries.push(Done { entry, visible });
         Ok(())
+    }
+
+    /// What a reader sees after the last entry.
+    pub fn visible(&self) -> &Image {
+        self.entries.newest().map_or(&self.base, |done| &done.visible)
     }
 
     /// What a reader saw at this position: every entry so far.
@@ -188,7 +195,7 @@ impl DiskLog {
     /// # Panics
     /// The position is not one of [`DiskLog::positions`].
     pub fn image_at(&self, position: Position) -> Image {
-        self.image_after(self.done(position))
+        self.image_after(self.done(position)).clone()
     }
 
     /// What is on the medium for certain at this position.
@@ -206,7 +213,7 @@ impl DiskLog {
     pub fn cut(&self, position: Position) -> Cut<'_> {
         let done = self.done(position);
         let mut cut = Cut::new(self.base.clone(), Position(self.start), self.cache);
-        self.entries.oldest_first(done).into_iter().for_each(|entry| cut.push(entry));
+        self.entries.oldest_first(done).into_iter().for_each(|done| cut.push(done));
         cut
     }
 
@@ -250,7 +257,7 @@ impl DiskLog {
     pub fn settle(&mut self, position: Position) {
         let folded = self.first_pending(position) - self.start;
         if folded > 0 {
-            self.base = self.image_after(folded);
+            self.base = self.image_after(folded).clone();
             self.entries = self.entries.without_oldest(folded);
             self.start += folded;
         }
@@ -260,19 +267,18 @@ impl DiskLog {
     /// The index of the first entry that is pending at a position, or the position itself if none is.
     fn first_pending(&self, position: Position) -> usize {
         let done = self.entries.oldest_first(self.done(position));
-        let is_fua = |entry: &&Entry| matches!(entry.kind, EntryKind::Fua { .. });
+        let is_fua = |done: &&Done| matches!(done.entry.kind, EntryKind::Fua { .. });
         if self.cache.is_some() || done.iter().any(is_fua) {
             return self.cut(position).pending().next().map_or(position.0, |(index, _)| index.0);
         }
-        let last_flush = done.iter().rposition(|entry| entry.kind == EntryKind::Flush);
+        let last_flush = done.iter().rposition(|done| done.entry.kind == EntryKind::Flush);
         self.start + last_flush.map_or(0, |flush| flush + 1)
     }
 
     /// The base after so many of the kept entries.
-    fn image_after(&self, count: usize) -> Image {
-        let mut image = self.base.clone();
-        self.entries.oldest_first(count).iter().for_each(|entry| entry.apply(&mut image));
-        image
+    fn image_after(&self, count: usize) -> &Image {
+        let last = count.checked_sub(1).and_then(|last| self.entries.get(last));
+        last.map_or(&self.base, |done| &done.visible)
     }
 
     /// How many of the kept entries were done at a position.

@@ -168,23 +168,10 @@ impl<'log> Cut<'log> {
         CrashStates { position: self.position(), sampled: false, combinations: 1, states }
     }
 
-    /// The images that take the first `n` pending entries, for each `n` in `counts`.
-    fn prefix_images(&self, counts: std::ops::Range<usize>) -> SmallVec<[(Image, usize); 2]> {
-        let mut image = self.durable().clone();
-        let mut images = SmallVec::new();
-        for count in counts {
-            if count > 0 {
-                self.pending_entries()[count - 1].apply(&mut image);
-            }
-            images.push((image.clone(), count));
-        }
-        images
-    }
-
     /// The states that take the first `n` pending entries, for each `n` in `counts`, without the old ones.
     fn prefix_states(&self, counts: std::ops::Range<usize>, old: Hashes) -> CrashStates<'log> {
         let combinations = counts.len() as u64;
-        let mut images = self.prefix_images(counts);
+        let mut images: SmallVec<[(Image, usize); 2]> = self.prefix_images(counts.clone()).zip(counts).collect();
         if images.len() > 1 || !old.is_empty() {
             let mut seen = old;
             images.retain(|(image, _)| seen.insert(image.hash()));
