@@ -11,7 +11,8 @@ const CHUNK_BYTES_MAX: usize = 4096;
 /// The bytes of a chunk on a disk of small blocks. A write copies a chunk whatever its own size is.
 const CHUNK_BYTES_MIN: usize = 512;
 /// The children of a branch. A write copies a branch a level; 8 keeps those copies far below the chunk's own.
-const FAN_OUT: usize = 8;
+const FAN_OUT: usize = 1 << FAN_OUT_BITS;
+const FAN_OUT_BITS: u32 = 3;
 
 static ZEROS: [u8; CHUNK_BYTES_MAX] = [0; CHUNK_BYTES_MAX];
 
@@ -57,6 +58,14 @@ impl Chunks {
         }
     }
 
+    /// Calls `visit` with all bytes in pieces of whole blocks, without those that were never written.
+    pub(crate) fn each_written(&self, visit: &mut dyn FnMut(&[u8])) {
+        match self {
+            Self::Small(bytes) => visit(bytes),
+            Self::Large { root, .. } => root.each_chunk(visit),
+        }
+    }
+
     /// Replaces the bytes at `offset`; they must lie in one chunk.
     pub(crate) fn put(&mut self, offset: usize, data: &[u8]) {
         match self {
@@ -90,11 +99,24 @@ impl Chunks {
 
 impl Slot {
     /// A chunk's bytes; what is absent is as many zeros as there can be.
-    fn chunk(&self, index: usize, height: u32) -> &[u8] {
+    fn chunk(&self, index: usize, mut height: u32) -> &[u8] {
+        let mut slot = self;
+        loop {
+            match slot {
+                Self::Zeros => return &ZEROS,
+                Self::Chunk(bytes) => return bytes,
+                Self::Branch(children) => slot = &children[child_at(index, height)],
+            }
+            height -= 1;
+        }
+    }
+
+    /// Calls `visit` with every chunk that is there, in order.
+    fn each_chunk(&self, visit: &mut dyn FnMut(&[u8])) {
         match self {
-            Self::Zeros => &ZEROS,
-            Self::Chunk(bytes) => bytes,
-            Self::Branch(children) => children[child_at(index, height)].chunk(index, height - 1),
+            Self::Zeros => {}
+            Self::Chunk(bytes) => visit(bytes),
+            Self::Branch(children) => children.iter().for_each(|child| child.each_chunk(visit)),
         }
     }
 
@@ -157,7 +179,7 @@ impl Slot {
 
 /// Which child of a branch at `height` leads to a chunk.
 fn child_at(index: usize, height: u32) -> usize {
-    index / FAN_OUT.pow(height - 1) % FAN_OUT
+    index >> (FAN_OUT_BITS * (height - 1)) & (FAN_OUT - 1)
 }
 
 /// `len` zeros, at most a chunk.

@@ -65,6 +65,13 @@ impl Image {
         self.chunks.get(block.0 as usize * size, size)
     }
 
+    /// Calls `visit` with the content of each block, in order. Of those that are all zeros some are left out: that is
+    /// what makes it cheaper than to ask for each.
+    pub fn each_block(&self, mut visit: impl FnMut(&[u8])) {
+        let size = self.geometry.block_size.bytes();
+        self.chunks.each_written(&mut |bytes| bytes.chunks_exact(size).for_each(&mut visit));
+    }
+
     /// Copies one or more whole blocks into `buffer`.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ fn used<T: Target>(view: &View<'_, T>) -> Used {
     }
     let (image, log) = (view.disk.image(), view.disk.log());
     let geometry = image.geometry();
-    used.note_blocks(image, Block(0), geometry.blocks);
+    image.each_block(|block| used.note(block));
     for (_, entry) in log.entries() {
         if let EntryKind::Write { data, .. } | EntryKind::Fua { data, .. } = &entry.kind {
             used.note(data);
