@@ -1,5 +1,7 @@
 //! A file system of nodes as a target.
 
+use std::sync::Arc;
+
 use check::{Finding, Promise, Target, Task, View};
 use disk::{Block, Disk, Image};
 use vfs::{
@@ -36,34 +38,36 @@ impl<N: Nodes> NodeTarget<N> {
 }
 
 impl<N: Nodes> Target for NodeTarget<N> {
-    type Mounted = N::Memory;
+    /// Shared: a search keeps many states of one memory, and moves each of them several times.
+    type Mounted = Arc<N::Memory>;
 
     fn mkfs(&self) -> Image {
         self.nodes.mkfs()
     }
 
-    fn mount(&self, disk: &mut Disk) -> Result<N::Memory, Errno> {
-        self.nodes.mount(disk)
+    fn mount(&self, disk: &mut Disk) -> Result<Self::Mounted, Errno> {
+        self.nodes.mount(disk).map(Arc::new)
     }
 
-    fn unmount(&self, memory: &mut N::Memory, disk: &mut Disk) -> Result<(), Errno> {
-        self.nodes.unmount(memory, disk)
+    fn unmount(&self, memory: &mut Self::Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        self.nodes.unmount(Arc::make_mut(memory), disk)
     }
 
-    fn step(&self, memory: &mut N::Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
-        let before = memory.clone();
+    fn step(&self, memory: &mut Self::Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        let before = Arc::clone(memory);
+        let memory = Arc::make_mut(memory);
         let outcome = Volume { nodes: &self.nodes, memory, disk }.run(&task.op);
         if let Err(errno) = outcome {
-            self.nodes.undo(memory, before, errno);
+            self.nodes.undo(memory, Arc::unwrap_or_clone(before), errno);
         }
         Some(outcome)
     }
 
-    fn observe(&self, memory: &N::Memory, disk: &Disk) -> Result<Tree, Errno> {
+    fn observe(&self, memory: &Self::Mounted, disk: &Disk) -> Result<Tree, Errno> {
         observe::tree(&self.nodes, memory, disk)
     }
 
-    fn encode(&self, memory: &N::Memory, bytes: &mut Vec<u8>) {
+    fn encode(&self, memory: &Self::Mounted, bytes: &mut Vec<u8>) {
         self.nodes.encode(memory, bytes);
     }
 
@@ -99,7 +103,7 @@ impl<N: Nodes> Target for NodeTarget<N> {
         self.nodes.full_fsck(disk)
     }
 
-    fn invariants(&self, memory: &N::Memory, disk: &Disk) -> Vec<Finding> {
+    fn invariants(&self, memory: &Self::Mounted, disk: &Disk) -> Vec<Finding> {
         self.nodes.invariants(memory, disk)
     }
 

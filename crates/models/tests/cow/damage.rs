@@ -1,5 +1,7 @@
 //! Damaged disks: whatever is on them, a mount ends with an errno or with a file system that can be asked and used.
 
+use std::sync::Arc;
+
 use check::Target;
 use disk::{Block, Disk, Image};
 use fastrand::Rng;
@@ -11,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::driver;
 
-fn run(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, ops: &[&str]) {
+fn run(target: &NodeTarget<Cow>, memory: &mut Arc<Memory>, disk: &mut Disk, ops: &[&str]) {
     for op in ops {
         let _any_outcome = driver::run(target, memory, disk, op.parse().expect("it is an op"));
     }

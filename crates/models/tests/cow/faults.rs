@@ -1,6 +1,8 @@
 //! Requests that fail: the op fails and has changed nothing, what is on the disk can be mounted, and the op can be done
 //! again.
 
+use std::sync::Arc;
+
 use check::{CheckOptions, Checkable, Target};
 use disk::{CrashMode, Disk, Failing, Fault, Faults};
 use models::{
@@ -30,12 +32,12 @@ const OPS: [&str; 10] = [
 const VARIANTS: [(bool, Commit); 4] =
     [(false, Commit::Barrier), (true, Commit::Barrier), (false, Commit::Verify), (true, Commit::Verify)];
 
-fn step(target: &NodeTarget<Cow>, memory: &mut Memory, disk: &mut Disk, op: &str) -> Outcome {
+fn step(target: &NodeTarget<Cow>, memory: &mut Arc<Memory>, disk: &mut Disk, op: &str) -> Outcome {
     driver::run(target, memory, disk, op.parse().expect("it is an op"))
 }
 
 /// Lets the request fail of which `fault` speaks; whether there was one.
-fn survives(target: &NodeTarget<Cow>, memory: &Memory, disk: &Disk, op: &str, fault: Fault) -> bool {
+fn survives(target: &NodeTarget<Cow>, memory: &Arc<Memory>, disk: &Disk, op: &str, fault: Fault) -> bool {
     let (mut memory, mut disk) = (memory.clone(), disk.clone());
     let before = target.observe(&memory, &disk).expect("nothing failed yet");
     disk.arm(Faults::from_slice(&[fault]));

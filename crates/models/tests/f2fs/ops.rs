@@ -1,5 +1,7 @@
 //! Long runs against the reference: the disk fills up, segments are cleaned, files grow into direct nodes.
 
+use std::sync::Arc;
+
 use check::{Target, View, Workload};
 use disk::{CrashMode, Disk};
 use fastrand::Rng;
@@ -13,7 +15,7 @@ use crate::driver;
 
 struct Mounted {
     target: NodeTarget<F2fs>,
-    memory: Memory,
+    memory: Arc<Memory>,
     disk: Disk,
     reference: Reference,
 }

@@ -1,5 +1,7 @@
 //! One way to search a variant, for every test of this folder.
 
+use std::sync::Arc;
+
 use check::{CheckOptions, CheckReport, RunOptions, Target, Workload};
 use disk::{CrashMode, Disk};
 use explore::{Budget, Severity};
@@ -56,7 +58,7 @@ pub fn play(variant: Variant, script: &str, crash: CrashMode, contract: Contract
 }
 
 /// Does the ops of a script on a disk, without a search; all of them must succeed.
-pub fn run(target: &NodeTarget<Journal>, memory: &mut Memory, disk: &mut Disk, script: &str) {
+pub fn run(target: &NodeTarget<Journal>, memory: &mut Arc<Memory>, disk: &mut Disk, script: &str) {
     let ops = parse_workload(script).expect("every line is an op");
     for op in ops {
         let outcome = driver::run(target, memory, disk, op.clone());
