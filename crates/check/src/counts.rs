@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 use vfs::contract::Guarantee;
 
@@ -23,7 +24,7 @@ pub(crate) struct Counts {
     is_repeating: AtomicBool,
     compared: AtomicU64,
     guarantees: [AtomicU64; Guarantee::ALL.len()],
-    images: [Mutex<HashSet<u128>>; SHARDS],
+    images: [Mutex<HashSet<u128, FixedState>>; SHARDS],
 }
 
 /// What was done again and does not count.

@@ -16,6 +16,7 @@ use std::{
 
 use disk::{Asked, Disk, Entry, Image, Memo, in_order_of};
 use explore::Property;
+use foldhash::fast::FixedState;
 use vfs::{Reference, Tree, contract::History};
 
 use crate::{
@@ -81,11 +82,14 @@ pub struct RecoveryCounts {
     pub memoised: u64,
 }
 
+/// Recoveries by the hash of the image that was recovered.
+type ByImage<T> = HashMap<u128, Arc<Recovered<T>>, FixedState>;
+
 /// Runs and remembers the recoveries of one target.
 pub(crate) struct Recoverer<T: Target> {
     memo: Memo<Arc<Recovered<T>>>,
     /// By the whole image: most crash images come again and again, and then not even their reads are compared.
-    images: [Mutex<HashMap<u128, Arc<Recovered<T>>>>; IMAGE_SHARDS],
+    images: [Mutex<ByImage<T>>; IMAGE_SHARDS],
     images_known: AtomicU64,
     remembers: bool,
     probe: bool,

@@ -3,26 +3,28 @@
 //! Both walk names in order and number the nodes as they are met. Meeting a number again is a hard link, so two
 //! trees with the same numbering have the same link structure whatever identities their nodes carry.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
+use smallvec::SmallVec;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{Node, NodeId, NodeKind, Tree};
 
-/// Nodes in the order in which a walk met them.
+/// Nodes with their number in the order in which a walk met them, sorted: most trees are so small that a map would be
+/// slower.
 #[derive(Default)]
-struct Met(BTreeMap<NodeId, usize>);
+struct Met(SmallVec<[(NodeId, usize); 16]>);
 
 impl Met {
     /// The number of a node that was met before; otherwise it is given the next one.
     fn again(&mut self, id: NodeId) -> Option<usize> {
-        let next = self.0.len();
-        let mut met = true;
-        let number = *self.0.entry(id).or_insert_with(|| {
-            met = false;
-            next
-        });
-        met.then_some(number)
+        match self.0.binary_search_by_key(&id, |(met, _)| *met) {
+            Ok(place) => Some(self.0[place].1),
+            Err(place) => {
+                self.0.insert(place, (id, self.0.len()));
+                None
+            }
+        }
     }
 }
 
