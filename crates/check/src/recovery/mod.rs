@@ -4,6 +4,7 @@
 
 mod interrupted;
 mod once;
+mod sequel;
 
 use std::{
     collections::HashMap,
@@ -23,6 +24,8 @@ use crate::{
     probe::Refused,
     target::{Finding, Repeats, Target},
 };
+
+use self::sequel::Sequels;
 
 pub(crate) use self::interrupted::Interruptions;
 
@@ -91,6 +94,7 @@ pub(crate) struct Recoverer<T: Target> {
     /// By the whole image: most crash images come again and again, and then not even their reads are compared.
     images: [Mutex<ByImage<T>>; IMAGE_SHARDS],
     images_known: AtomicU64,
+    sequels: Sequels,
     remembers: bool,
     probe: bool,
     again: Again,
@@ -100,7 +104,15 @@ impl<T: Target> Recoverer<T> {
     pub fn new(probe: bool, again: Again) -> Self {
         let images = std::array::from_fn(|_| Mutex::default());
         let memo = Memo::new(MEMO_NODES_MAX);
-        Self { memo, images, images_known: AtomicU64::new(0), remembers: true, probe, again }
+        Self {
+            memo,
+            images,
+            images_known: AtomicU64::new(0),
+            sequels: Sequels::default(),
+            remembers: true,
+            probe,
+            again,
+        }
     }
 
     /// The same without a memory: an empty memo knows nothing, so every recovery is run.
@@ -150,9 +162,11 @@ impl<T: Target> Recoverer<T> {
     }
 
     fn run(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
-        let (mut recovered, reads) = once::recover(target, image, self.probe);
+        let remembers = self.remembers && target.repeats() == Repeats::Exactly;
+        let known = if remembers { &self.sequels } else { &Sequels::default() };
+        let (mut recovered, reads) = once::recover(target, image, self.probe, known);
         if self.is_run_again(image) {
-            let (again, reads_again) = once::recover(target, image, self.probe);
+            let (again, reads_again) = once::recover(target, image, self.probe, &Sequels::default());
             let same_reads = reads == reads_again || target.repeats() == Repeats::InShape;
             let difference = if same_reads { recovered.difference(target, &again) } else { Some("read") };
             if let Some(what) = difference {

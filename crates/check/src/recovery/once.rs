@@ -9,10 +9,13 @@ use explore::Property;
 use smallvec::{SmallVec, smallvec};
 use vfs::{Errno, Tree};
 
-use super::{RECOVERY_FAILS, Recovered};
+use super::{
+    RECOVERY_FAILS, Recovered,
+    sequel::{Left, Sequel, Sequels, Step},
+};
 use crate::{
     compare::differences,
-    probe,
+    probe::{self, Tried},
     target::{Finding, Target},
 };
 
@@ -46,12 +49,11 @@ impl Reads {
     }
 
     /// Adds what was read from a disk that started as the crash image, or, if `after`, as recovery left it.
-    fn add(&mut self, disk: &mut Disk, after: bool) {
-        let more = disk.take_reads().expect("recording is on");
-        for read in more.0 {
+    fn add(&mut self, more: &ReadSet, after: bool) {
+        for read in &more.0 {
             let overwritten = after && read.block != EVERYTHING && is_marked(&self.written, read.block);
             if !overwritten {
-                self.push(read);
+                self.push(*read);
             }
         }
     }
@@ -84,8 +86,12 @@ fn recording(image: &Image) -> Disk {
     disk
 }
 
-/// Recovers once; the result with everything that it depends on.
-pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Recovered<T>, ReadSet) {
+fn reads_of(disk: &mut Disk) -> ReadSet {
+    disk.take_reads().expect("recording is on")
+}
+
+/// Recovers once; the result with everything that it depends on. Of what follows, what is known is not run again.
+pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool, known: &Sequels) -> (Recovered<T>, ReadSet) {
     let mut disk = recording(image);
     let Up { repaired: mut findings, mounted, tree } = bring_up(target, &mut disk);
     for finding in mounted.iter().flat_map(|mounted| target.invariants(mounted, &disk)) {
@@ -103,19 +109,25 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool) -> (Rec
     };
     let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
-    let set = disk.take_reads().expect("recording is on");
-    let mut reads = Reads::new(set, image, &disk);
+    let mut reads = Reads::new(reads_of(&mut disk), image, &disk);
     let (mut afterwards, mut refused, mut compared) = (None, Vec::new(), false);
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
+        let left = Left::new(target, mounted, disk.image());
+        let note = |sequel: &Sequel, reads: &mut Reads| {
+            sequel.reads.iter().for_each(|more| reads.add(more, true));
+            sequel.wrong.clone()
+        };
+        let again = || known.of(Step::Again, left, || recover_again(target, disk.image(), tree));
         afterwards = changed
-            .then(|| recover_again(target, disk.image(), tree, &mut reads))
+            .then(|| note(&again(), &mut reads))
             .flatten()
             .or_else(|| check_thoroughly(target, image, tree, &mut reads, &mut compared));
         if probe && afterwards.is_none() {
-            let tried = probe::try_all(target, mounted, &recording(disk.image()), tree, |disk| reads.add(disk, true));
-            (afterwards, refused) = (tried.wrong, tried.refused);
+            let tried = known.of(Step::Probe, left, || try_out(target, mounted, disk.image(), tree));
+            afterwards = note(&tried, &mut reads);
+            refused.clone_from(&tried.refused);
         }
     }
     let recovered = Recovered::new(file_system, findings, (afterwards, compared), (log, blocks_written));
@@ -147,7 +159,7 @@ fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Up<T> {
 }
 
 /// The power may be cut right after recovery, before anything else happens.
-fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut Reads) -> Option<Finding> {
+fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree) -> Sequel {
     let mut disk = recording(image);
     let Up { repaired, tree: again, .. } = bring_up(target, &mut disk);
     let wrong = match again {
@@ -155,8 +167,8 @@ fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree, reads: &mut 
         Ok(again) if !again.same_as(tree) => Some(differences(&again, tree)),
         Ok(_) => repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
     };
-    reads.add(&mut disk, true);
-    wrong.map(|what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") })
+    let unstable = |what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") };
+    Sequel { wrong: wrong.map(unstable), refused: Vec::new(), reads: vec![reads_of(&mut disk)] }
 }
 
 /// What the thorough check makes of the same crash state. `compared` says whether there is such a check.
@@ -178,6 +190,13 @@ fn check_thoroughly<T: Target>(
         Ok(thorough) if !thorough.same_as(tree) => Some(differences(&thorough, tree)),
         Ok(_) => None,
     });
-    reads.add(&mut disk, false);
+    reads.add(&reads_of(&mut disk), false);
     wrong.map(|what| Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") })
+}
+
+fn try_out<T: Target>(target: &T, mounted: &T::Mounted, image: &Image, tree: &Tree) -> Sequel {
+    let mut reads = Vec::new();
+    let Tried { wrong, refused } =
+        probe::try_all(target, mounted, &recording(image), tree, |disk| reads.push(reads_of(disk)));
+    Sequel { wrong, refused, reads }
 }
