@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 /// The bytes of a chunk on a disk of large blocks: one block, so that no block lies in two chunks.
 const CHUNK_BYTES_MAX: usize = 4096;
-/// The bytes of a chunk on a disk of small blocks. A write copies a chunk whatever its own size is.
-const CHUNK_BYTES_MIN: usize = 512;
+/// The bytes of a chunk on a disk of small blocks. A write copies a chunk whatever its own size is, but to copy one
+/// branch more costs more than to copy twice as many bytes: a branch is references, to be counted one by one.
+const CHUNK_BYTES_MIN: usize = 1024;
 /// The children of a branch. A write copies a branch a level; 8 keeps those copies far below the chunk's own.
 const FAN_OUT: usize = 1 << FAN_OUT_BITS;
 const FAN_OUT_BITS: u32 = 3;

@@ -29,14 +29,24 @@ pub struct Memo<R> {
 struct Tree<R> {
     /// The first is the root; empty if nothing was inserted yet.
     nodes: Vec<Node<R>>,
-    /// From a node, by the content of the block that it names, to the next.
+    /// From a node, by the content of the block that it names, to the next, except for the first that was found there.
     edges: HashMap<(usize, u128), usize, FixedState>,
 }
 
 #[derive(Debug)]
 enum Node<R> {
-    Read(Block),
+    Read(Fork),
     Result(Arc<R>),
+}
+
+/// A block that is read. Most have one content in all recoveries that come here, so the first is kept apart: following
+/// it costs no search.
+#[derive(Debug)]
+struct Fork {
+    block: Block,
+    content: u128,
+    /// Where that content leads.
+    next: usize,
 }
 
 /// How useful a memo was.
@@ -112,10 +122,18 @@ impl<R> Tree<R> {
         loop {
             match self.nodes.get(node)? {
                 Node::Result(result) => return Some(result.clone()),
-                Node::Read(EVERYTHING) => node = *self.edges.get(&(node, image.hash()))?,
-                Node::Read(block) => node = *self.edges.get(&(node, content_hash(image.block(*block))))?,
+                Node::Read(fork) => {
+                    let everything = fork.block == EVERYTHING;
+                    let content = if everything { image.hash() } else { content_hash(image.block(fork.block)) };
+                    node = self.next(node, fork, content)?;
+                }
             }
         }
+    }
+
+    /// Where a content leads from a node.
+    fn next(&self, node: usize, fork: &Fork, content: u128) -> Option<usize> {
+        if fork.content == content { Some(fork.next) } else { self.edges.get(&(node, content)).copied() }
     }
 
     /// Follows the reads as far as they are known: the last known node (`None`: there is no root yet) and how
@@ -126,12 +144,12 @@ impl<R> Tree<R> {
             return Ok(Some((None, 0)));
         }
         for (known, read) in reads.iter().enumerate() {
-            match &self.nodes[node] {
-                Node::Read(block) if *block == read.block => {}
+            let fork = match &self.nodes[node] {
+                Node::Read(fork) if fork.block == read.block => fork,
                 _ => return Err(NotDeterministic { reads: known }),
-            }
-            match self.edges.get(&(node, read.content)) {
-                Some(next) => node = *next,
+            };
+            match self.next(node, fork, read.content) {
+                Some(next) => node = next,
                 None => return Ok(Some((Some(node), known))),
             }
         }
@@ -143,14 +161,12 @@ impl<R> Tree<R> {
 
     /// Adds what `follow` did not find. `reads` starts with the one that `node` names.
     fn grow(&mut self, node: Option<usize>, reads: &[Read], result: R) {
-        let next_blocks = reads.iter().map(|read| Node::Read(read.block)).skip(usize::from(node.is_some()));
         let first_new = self.nodes.len();
-        self.nodes.extend(next_blocks);
+        let new = reads.iter().skip(usize::from(node.is_some())).zip(first_new + 1..);
+        self.nodes.extend(new.map(|(read, next)| Node::Read(Fork { block: read.block, content: read.content, next })));
         self.nodes.push(Node::Result(Arc::new(result)));
-        let path = node.into_iter().chain(first_new..);
-        let steps = path.clone().zip(path.skip(1));
-        for (read, (from, to)) in reads.iter().zip(steps) {
-            self.edges.insert((from, read.content), to);
+        if let (Some(node), Some(read)) = (node, reads.first()) {
+            self.edges.insert((node, read.content), first_new);
         }
     }
 }
