@@ -10,7 +10,7 @@ use std::{
     ffi::OsString,
     io::Read as _,
     os::fd::AsFd as _,
-    process::{Child, Command, ExitCode, Stdio},
+    process::{Child, Command, ExitCode},
     time::{Duration, Instant},
 };
 
@@ -56,10 +56,14 @@ fn spawn(number: u32, arguments: impl Iterator<Item = OsString>) -> std::io::Res
     // SAFETY: this process has one thread; it is its children that get another namespace.
     unsafe { unshare_unsafe(UnshareFlags::NEWPID)? };
     let socket = std::io::stdout().as_fd().try_clone_to_owned()?;
+    let (alive, held) = std::io::pipe()?;
     // This program may lie nowhere, so it is not asked for by its name.
     let mut worker = Command::new("/proc/self/exe");
-    worker.arg("worker").arg(number.to_string()).args(arguments).stdin(socket).stdout(Stdio::null());
+    worker.arg("worker").arg(number.to_string()).args(arguments).stdin(socket).stdout(alive);
     let worker = worker.spawn()?;
+    // Closed by our end, and by nothing else: by that the worker sees that we have not ended before it could ask the
+    // kernel to be told.
+    std::mem::forget(held);
     // Whoever is at the other end of the socket must see that the worker has ended.
     rustix::stdio::dup2_stdout(std::fs::File::open("/dev/null")?)?;
     Ok(worker)

@@ -22,6 +22,7 @@ use posix::{
     message::{Answer, Step, frame, frame_len, unframe},
 };
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{CWD, Mode, OFlags, mkdirat, openat},
     mount::{MountFlags, MountPropagationFlags, mount, mount_change},
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
@@ -60,6 +61,7 @@ type Failed = Box<dyn std::error::Error>;
 
 fn serve(socket: &mut UnixStream, number: u32, command: Option<String>) -> Result<(), Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
+    see_that_the_keeper_lives()?;
     prepare_room().map_err(|error| format!("prepare a mount namespace: {error}"))?;
     send_connection(socket, number).map_err(|error| format!("serve a disk through FUSE: {error}"))?;
     let (disk, mount_point) = (format!("{ROOM}/disk"), format!("{ROOM}/mnt"));
@@ -69,6 +71,18 @@ fn serve(socket: &mut UnixStream, number: u32, command: Option<String>) -> Resul
         Some(command) => answer(socket, Stage::new(Program::new(&command, volume, &mount_point), &mount_point)?),
         None => answer(socket, Stage::new(volume, &mount_point)?),
     }
+}
+
+/// The keeper may have ended before the kernel was asked to end us with it. Our standard output is a pipe whose other
+/// end it holds.
+fn see_that_the_keeper_lives() -> Result<(), Failed> {
+    let stdout = std::io::stdout();
+    let mut held = [PollFd::new(&stdout, PollFlags::empty())];
+    poll(&mut held, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+    if held[0].revents().contains(PollFlags::HUP) {
+        return Err("go on: the keeper has ended".into());
+    }
+    Ok(rustix::stdio::dup2_stdout(File::open("/dev/null")?)?)
 }
 
 /// A place that ends with this process.
