@@ -40,13 +40,14 @@ fn a_search_that_was_cut_short_says_what_that_means() {
 
 #[test]
 fn help_has_examples() {
-    let verbs = [&[][..], &["check"], &["replay"], &["targets"], &["zoo"], &["kernel", "build"]];
+    let verbs: [&[&str]; 8] =
+        [&[], &["check"], &["replay"], &["targets"], &["zoo"], &["characterise"], &["mount"], &["kernel", "build"]];
     for arguments in &verbs.map(|verb| [verb, &["--help"]].concat()) {
         let ran = shakedown(arguments);
         assert_eq!(ran.code, Some(0), "{arguments:?}");
         assert!(ran.stdout.contains("Example"), "{arguments:?}: {}", ran.stdout);
     }
-    for later in ["characterise", "cover", "guard", "mount", "swarm"] {
+    for later in ["cover", "guard", "swarm"] {
         assert!(!shakedown(&["--help"]).stdout.contains(&format!("  {later}")), "{later} does not exist yet");
     }
     assert_eq!(shakedown(&["--version"]).stdout, format!("shakedown {}\n", env!("CARGO_PKG_VERSION")));
