@@ -81,9 +81,13 @@ impl Machine {
         let (socket, theirs) = UnixStream::pair()?;
         let (console, output) = io::pipe()?;
         let program = guest::program()?;
-        let mut keeper = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
-        keeper.arg("keep").args(command).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(output);
-        let mut keeper = keeper.process_group(0).spawn()?;
+        // The command is dropped at once: it holds the worker's end of the socket, and whoever reads at ours must see
+        // when nobody is left there.
+        let mut keeper = {
+            let mut keeper = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
+            keeper.arg("keep").args(command).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(output);
+            keeper.process_group(0).spawn()?
+        };
         let lifeline = keeper.stdin.take();
         let console = Console::new(console).map_err(io::Error::from)?;
         let mut machine = Self { disk: None, socket, console, log, number: 0, keeper, lifeline };
