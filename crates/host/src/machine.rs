@@ -209,10 +209,11 @@ impl Machine {
         drop(self.disk.take());
         drop(self.lifeline.take());
         let cleared = self.keeper.wait().is_ok_and(|status| status.success());
-        if !cleared && self.number != 0 {
-            // Somebody has ended the keeper, or it had to give up.
+        if !cleared {
+            // Somebody has ended the keeper, or it had to give up. It may not have come as far as to name its device.
+            let number = if self.number == 0 { loop_device::first_number(self.keeper.id()) } else { self.number };
             let begun = Instant::now();
-            let _ = loop_device::remove_soon(self.number, || begun.elapsed() < KEEPER_TIME_MAX);
+            let _ = loop_device::remove_soon(number, || begun.elapsed() < KEEPER_TIME_MAX);
         }
     }
 }

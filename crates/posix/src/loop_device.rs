@@ -40,7 +40,7 @@ const SECTOR: u32 = 512;
 pub fn add(first_try: u32) -> io::Result<(u32, File)> {
     let control = control()?;
     let count = NUMBERS.end - NUMBERS.start;
-    for number in (0..count).map(|step| NUMBERS.start + (first_try % count + step) % count) {
+    for number in (0..count).map(|step| first_number(first_try.wrapping_add(step))) {
         match ioctl(control.as_raw_fd(), LOOP_CTL_ADD, number.into()) {
             // Whoever clears away left-overs may have been quicker than we are.
             Ok(_) => match open(number) {
@@ -52,6 +52,11 @@ pub fn add(first_try: u32) -> io::Result<(u32, File)> {
         }
     }
     Err(io::Error::other("no number for a loop device is free"))
+}
+
+/// The number that [`add`] tries first.
+pub fn first_number(first_try: u32) -> u32 {
+    NUMBERS.start + first_try % (NUMBERS.end - NUMBERS.start)
 }
 
 /// Where a device lies.
