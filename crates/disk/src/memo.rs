@@ -28,25 +28,20 @@ pub struct Memo<R> {
 #[derive(Debug)]
 struct Tree<R> {
     /// The first is the root; empty if nothing was inserted yet.
-    nodes: Vec<Node<R>>,
+    nodes: Vec<Node>,
     /// From a node, by the content of the block that it names, to the next, except for the first that was found there.
     edges: HashMap<(usize, u128), usize, FixedState>,
+    results: Vec<Arc<R>>,
 }
 
+/// There are hundreds a recovery, so they are small: half of what a reference and an aligned hash would make of them.
 #[derive(Debug)]
-enum Node<R> {
-    Read(Fork),
-    Result(Arc<R>),
-}
-
-/// A block that is read. Most have one content in all recoveries that come here, so the first is kept apart: following
-/// it costs no search.
-#[derive(Debug)]
-struct Fork {
-    block: Block,
-    content: u128,
-    /// Where that content leads.
-    next: usize,
+enum Node {
+    /// A block that is read. Most have one content in all recoveries that come here, so the first that was found is
+    /// kept here and leads to the node that follows: that costs no search.
+    Read { block: Block, first: [u8; 16] },
+    /// The place of the result.
+    Result(usize),
 }
 
 /// How useful a memo was.
@@ -69,9 +64,9 @@ pub struct NotDeterministic {
 }
 
 impl<R> Memo<R> {
-    /// An empty memo that stops growing at `nodes_max` nodes (a node costs about 100 bytes and the results).
+    /// An empty memo that stops growing at `nodes_max` nodes (a node costs about 30 bytes, and there are the results).
     pub fn new(nodes_max: usize) -> Self {
-        let tree = Tree { nodes: Vec::new(), edges: HashMap::default() };
+        let tree = Tree { nodes: Vec::new(), edges: HashMap::default(), results: Vec::new() };
         Self {
             tree: RwLock::new(tree),
             nodes_max,
@@ -121,19 +116,19 @@ impl<R> Tree<R> {
         let mut node = 0;
         loop {
             match self.nodes.get(node)? {
-                Node::Result(result) => return Some(result.clone()),
-                Node::Read(fork) => {
-                    let everything = fork.block == EVERYTHING;
-                    let content = if everything { image.hash() } else { content_hash(image.block(fork.block)) };
-                    node = self.next(node, fork, content)?;
+                Node::Result(place) => return self.results.get(*place).cloned(),
+                Node::Read { block, first } => {
+                    let everything = *block == EVERYTHING;
+                    let content = if everything { image.hash() } else { content_hash(image.block(*block)) };
+                    node = self.next(node, first, content)?;
                 }
             }
         }
     }
 
-    /// Where a content leads from a node.
-    fn next(&self, node: usize, fork: &Fork, content: u128) -> Option<usize> {
-        if fork.content == content { Some(fork.next) } else { self.edges.get(&(node, content)).copied() }
+    /// Where a content leads from a node in which this was the first.
+    fn next(&self, node: usize, first: &[u8; 16], content: u128) -> Option<usize> {
+        if u128::from_ne_bytes(*first) == content { Some(node + 1) } else { self.edges.get(&(node, content)).copied() }
     }
 
     /// Follows the reads as far as they are known: the last known node (`None`: there is no root yet) and how
@@ -144,27 +139,28 @@ impl<R> Tree<R> {
             return Ok(Some((None, 0)));
         }
         for (known, read) in reads.iter().enumerate() {
-            let fork = match &self.nodes[node] {
-                Node::Read(fork) if fork.block == read.block => fork,
+            let first = match &self.nodes[node] {
+                Node::Read { block, first } if *block == read.block => first,
                 _ => return Err(NotDeterministic { reads: known }),
             };
-            match self.next(node, fork, read.content) {
+            match self.next(node, first, read.content) {
                 Some(next) => node = next,
                 None => return Ok(Some((Some(node), known))),
             }
         }
         match &self.nodes[node] {
             Node::Result(_) => Ok(None),
-            Node::Read(_) => Err(NotDeterministic { reads: reads.len() }),
+            Node::Read { .. } => Err(NotDeterministic { reads: reads.len() }),
         }
     }
 
     /// Adds what `follow` did not find. `reads` starts with the one that `node` names.
     fn grow(&mut self, node: Option<usize>, reads: &[Read], result: R) {
         let first_new = self.nodes.len();
-        let new = reads.iter().skip(usize::from(node.is_some())).zip(first_new + 1..);
-        self.nodes.extend(new.map(|(read, next)| Node::Read(Fork { block: read.block, content: read.content, next })));
-        self.nodes.push(Node::Result(Arc::new(result)));
+        let new = reads.iter().skip(usize::from(node.is_some()));
+        self.nodes.extend(new.map(|read| Node::Read { block: read.block, first: read.content.to_ne_bytes() }));
+        self.nodes.push(Node::Result(self.results.len()));
+        self.results.push(Arc::new(result));
         if let (Some(node), Some(read)) = (node, reads.first()) {
             self.edges.insert((node, read.content), first_new);
         }

@@ -92,6 +92,9 @@ fn rank(broken: &(Contract, Vec<Breach>)) -> (Contract, Reverse<usize>) {
 }
 
 fn first_broken(chain: &Chain, most: Contract, found: &Tree) -> Option<(Contract, Vec<Breach>)> {
+    if keeps(chain, most, found) {
+        return None;
+    }
     Contract::ALL.into_iter().take_while(|contract| *contract <= most).find_map(|contract| {
         let breaches = match contract {
             Contract::Mountable => foreign::breaches(chain, found),
@@ -99,4 +102,14 @@ fn first_broken(chain: &Chain, most: Contract, found: &Tree) -> Option<(Contract
         };
         (!breaches.is_empty()).then_some((contract, breaches))
     })
+}
+
+/// Whether a contract and all before it are kept, as by most trees. Few of them need a look: a reading that breaks
+/// nothing of `atomic` breaks nothing of `synced` and `fsynced`, whose floors are no later; `prefix` asks for the one
+/// moment that `ordered` asks for, and more.
+fn keeps(chain: &Chain, most: Contract, found: &Tree) -> bool {
+    let keeps = |contract| explain::keeps(contract, chain, found);
+    foreign::breaches(chain, found).is_empty()
+        && (most == Contract::Mountable || keeps(most.min(Contract::Atomic)))
+        && (most <= Contract::Atomic || keeps(most))
 }

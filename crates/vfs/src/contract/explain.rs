@@ -46,15 +46,26 @@ struct Search<'a> {
     best: Option<Vec<Breach>>,
 }
 
+/// Whether some reading breaks nothing of a contract from `synced` on.
+pub(super) fn keeps(contract: Contract, chain: &Chain, found: &Tree) -> bool {
+    let (floors, together) = demands(contract, chain);
+    least(contract, floors, together, chain, found).is_some_and(|breaches| breaches.is_empty())
+}
+
 /// What the reading that breaks least breaks of a contract from `synced` on, without what weaker contracts say.
 pub(super) fn breaches(contract: Contract, chain: &Chain, found: &Tree) -> Vec<Breach> {
+    let (floors, together) = demands(contract, chain);
+    search(contract, floors, together, chain, found)
+}
+
+fn demands(contract: Contract, chain: &Chain) -> (Floors, Option<Together>) {
     let floors = Floors::new(contract, chain.base(), chain.returned());
     let together: Option<Together> = match contract {
         Contract::Mountable | Contract::Synced | Contract::Fsynced => None,
         Contract::Atomic => Some(seen::breach),
         Contract::Ordered | Contract::Prefix => Some(moment::breach),
     };
-    search(contract, floors, together, chain, found)
+    (floors, together)
 }
 
 /// The single values that break these floors, in the reading that breaks least.
@@ -73,13 +84,25 @@ pub(super) fn renames(floors: Floors, chain: &Chain, found: &Tree) -> Option<Bre
 }
 
 fn search(contract: Contract, floors: Floors, together: Option<Together>, chain: &Chain, found: &Tree) -> Vec<Breach> {
+    let best = least(contract, floors, together, chain, found);
+    debug_assert!(best.is_some(), "{contract} was judged although a weaker contract is broken");
+    best.unwrap_or_default()
+}
+
+/// What the reading that breaks least breaks; nothing if values go together badly only where one is wrong by itself.
+fn least(
+    contract: Contract,
+    floors: Floors,
+    together: Option<Together>,
+    chain: &Chain,
+    found: &Tree,
+) -> Option<Vec<Breach>> {
     let mut search = Search { chain, floors, found, report: Report { contract, chain }, together, best: None };
     let mut attempt =
         Attempt { reading: Reading::new(), taken: BTreeMap::new(), agenda: Vec::new(), breaches: Vec::new() };
     search.read(&mut attempt, found.root, chain.base().root, &Path::root());
     search.run(attempt);
-    debug_assert!(search.best.is_some(), "{contract} was judged although a weaker contract is broken");
-    search.best.unwrap_or_default()
+    search.best
 }
 
 impl Search<'_> {
