@@ -6,6 +6,7 @@
 //! in [`EXPERIMENTS`]; `--only` runs some of them and keeps the other sections as they are.
 
 mod characterise;
+mod comparison;
 mod cut_short;
 mod f2fs_bug;
 mod f2fs_speed;
@@ -31,6 +32,9 @@ pub struct Options {
     /// Run only this experiment and keep what the page says of the others; may be given several times
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(EXPERIMENTS.map(|each| each.name)))]
     only: Vec<String>,
+    /// How long each run of an experiment without an end of its own takes, such as 30s
+    #[arg(long, value_name = "TIME")]
+    each: Option<String>,
     /// Print the page instead of writing docs/results.md
     #[arg(long)]
     print: bool,
@@ -47,7 +51,7 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 7] = [
+const EXPERIMENTS: [Experiment; 8] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
@@ -59,6 +63,7 @@ const EXPERIMENTS: [Experiment; 7] = [
         title: "Linux file systems: which promises hold",
         section: characterise::section,
     },
+    Experiment { name: "comparison", title: "Kernel file systems against the reference", section: comparison::section },
 ];
 
 const INTRODUCTION: &str = "# Results
@@ -73,6 +78,8 @@ struct Laboratory {
     /// Each run's folder goes below it.
     scratch: PathBuf,
     cores: usize,
+    /// How long each run takes that has no end of its own.
+    each: Option<String>,
 }
 
 impl Laboratory {
@@ -107,8 +114,12 @@ fn load() -> Option<String> {
 pub fn run(options: &Options) -> Result<()> {
     let metadata = Metadata::read()?;
     let cores = std::thread::available_parallelism()?.get();
-    let laboratory =
-        Laboratory { shakedown: Shakedown::build(&metadata)?, scratch: metadata.scratch("results")?, cores };
+    let laboratory = Laboratory {
+        shakedown: Shakedown::build(&metadata)?,
+        scratch: metadata.scratch("results")?,
+        cores,
+        each: options.each.clone(),
+    };
     let path = workspace::root().join("docs/results.md");
     // Without `--only` every section is new, so a page that is missing is no error.
     let old = if options.only.is_empty() { Ok(String::new()) } else { std::fs::read_to_string(&path) };

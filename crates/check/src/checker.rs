@@ -122,6 +122,7 @@ impl<'a, T: Target> Checker<'a, T> {
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
         self.tally = Tally::of(workload.script.clone());
+        self.counts = Counts::new(workload.weighted.as_ref());
         self.workload = workload;
         self
     }
@@ -150,7 +151,7 @@ impl<'a, T: Target> Checker<'a, T> {
 
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
-        let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(), Workload::default());
+        let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(None), Workload::default());
         let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
         let repeated = Mutex::default();
         Self { target, options, recoverer, interruptions, counts, haste, tally, repeated, workload, scorer }
@@ -325,7 +326,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && !quiet && after > before);
         self.cut_power_along(&Moment::new(next, made), (before, Position(under_way_to)), visit);
         let Some(outcome) = outcome else { return Advance::UnderWay };
-        self.counts.op();
+        self.counts.op(&next.tasks[made.task].op);
         *asked = next.disk.disarm();
         if let Some(lacking) = self.lacking(next, made.task, &outcome) {
             self.tally.left_out(next.place, lacking);
@@ -381,9 +382,13 @@ impl<'a, T: Target> Checker<'a, T> {
     fn beginnings(&self, state: &State<T>, mut begin: impl FnMut(Op, u32)) {
         let mut ops = Vec::new();
         state.with_view(&self.workload, self.options.remembered(self.target), |view| {
-            match &self.workload.script {
-                Some(set) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
-                None => self.target.workload(view, &mut ops),
+            match (&self.workload.script, &self.workload.weighted) {
+                (Some(set), _) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
+                (None, Some(weighted)) => {
+                    let offered = |op: &Op| Workload::is_offered(self.target, op, view.tree());
+                    ops = weighted.draw(view.tree(), state.ops, offered);
+                }
+                (None, None) => self.target.workload(view, &mut ops),
             }
             for op in ops.into_iter().filter(|op| state.may_begin(op)) {
                 (0..self.target.choices(view, &op)).for_each(|choice| begin(op.clone(), choice));

@@ -20,7 +20,7 @@ use crate::{
 /// An op returned something else than the reference.
 pub(crate) const OUTCOME: Property = Property::critical("outcome");
 /// After an op, the tree is not that of the reference.
-const TREE: Property = Property::critical("tree");
+pub(crate) const TREE: Property = Property::critical("tree");
 /// A request failed, and the op did not fail as a whole or succeed as a whole.
 const FAULT: Property = Property::critical("fault");
 

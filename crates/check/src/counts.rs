@@ -10,7 +10,13 @@ use std::{
 
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
-use vfs::contract::Guarantee;
+use vfs::{
+    Op,
+    contract::Guarantee,
+    generate::{InputCounts, InputCoverage},
+};
+
+use crate::weighted::Weighted;
 
 /// Shards of the set of crash images; more than workers, so that two rarely meet.
 const SHARDS: usize = 64;
@@ -18,6 +24,7 @@ const SHARDS: usize = 64;
 /// Counters that workers add to.
 pub(crate) struct Counts {
     ops: AtomicU64,
+    ops_refused: AtomicU64,
     crash_states: AtomicU64,
     positions_sampled: AtomicU64,
     /// Whether what is done now was done before, and judged.
@@ -25,6 +32,7 @@ pub(crate) struct Counts {
     compared: AtomicU64,
     guarantees: [AtomicU64; Guarantee::ALL.len()],
     images: [Mutex<HashSet<u128, FixedState>>; SHARDS],
+    inputs: Option<InputCounts>,
 }
 
 /// What was done again and does not count.
@@ -60,6 +68,9 @@ impl Repeated {
 pub struct Work {
     /// Ops that were run to their end.
     pub ops: u64,
+    /// Ops for which one of several targets had no room; the others were then put back.
+    #[serde(default)]
+    pub ops_refused: u64,
     /// Crash states that were judged.
     pub crash_states: u64,
     /// How many different images were among them.
@@ -91,6 +102,7 @@ impl Work {
     fn zip(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
         Self {
             ops: with(self.ops, other.ops),
+            ops_refused: with(self.ops_refused, other.ops_refused),
             crash_states: with(self.crash_states, other.crash_states),
             crash_states_distinct: with(self.crash_states_distinct, other.crash_states_distinct),
             recoveries: with(self.recoveries, other.recoveries),
@@ -124,9 +136,11 @@ impl Judged {
 }
 
 impl Counts {
-    pub fn new() -> Self {
+    pub fn new(weighted: Option<&Weighted>) -> Self {
         Self {
+            inputs: weighted.map(|weighted| InputCounts::new(&weighted.weights)),
             ops: AtomicU64::new(0),
+            ops_refused: AtomicU64::new(0),
             crash_states: AtomicU64::new(0),
             positions_sampled: AtomicU64::new(0),
             is_repeating: AtomicBool::new(false),
@@ -136,8 +150,20 @@ impl Counts {
         }
     }
 
-    pub fn op(&self) {
+    pub fn op(&self, op: &Op) {
         self.ops.fetch_add(1, Ordering::Relaxed);
+        if let Some(inputs) = self.inputs.as_ref().filter(|_| !self.is_repeating()) {
+            inputs.op(op);
+        }
+    }
+
+    /// What was exercised, if that was counted.
+    pub fn inputs(&self) -> Option<InputCoverage> {
+        self.inputs.as_ref().map(InputCounts::coverage)
+    }
+
+    pub fn refused(&self, refused: bool) {
+        self.ops_refused.fetch_add(u64::from(refused), Ordering::Relaxed);
     }
 
     pub fn position(&self, states: usize, sampled: bool) {
@@ -150,9 +176,14 @@ impl Counts {
         self.is_repeating.store(is_repeating, Ordering::Relaxed);
     }
 
+    /// Whether what is done now was done before.
+    pub fn is_repeating(&self) -> bool {
+        self.is_repeating.load(Ordering::Relaxed)
+    }
+
     /// What counts: 0 while something is only repeated.
     fn one_if(&self, counts: bool) -> u64 {
-        u64::from(counts && !self.is_repeating.load(Ordering::Relaxed))
+        u64::from(counts && !self.is_repeating())
     }
 
     pub fn guarantee(&self, guarantee: Guarantee) {
@@ -181,6 +212,7 @@ impl Counts {
         let images = self.images.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len());
         Work {
             ops: self.ops.load(Ordering::Relaxed),
+            ops_refused: self.ops_refused.load(Ordering::Relaxed),
             crash_states: self.crash_states.load(Ordering::Relaxed),
             crash_states_distinct: images.sum::<usize>() as u64,
             positions_sampled: self.positions_sampled.load(Ordering::Relaxed),

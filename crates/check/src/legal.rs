@@ -17,8 +17,17 @@
 //!   failed, both pin nothing. `syncfs` and `fsync` can say so, and are taken at their word.
 //! - **A file that was made but could not be opened stays.** open(2) makes the name, then opens what it leads to. If
 //!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4).
+//!
+//! Two targets that are compared with each other have the same excuse: the one that did the op is put back. And
+//!
+//! - **`lost+found`**, an empty directory of the root, belongs to fsck and not to the user. Where one of the two has
+//!   it, it is left out of its tree, with the link that it adds to the root. One that is not empty shows.
+//! - **Block size.** Collapsing and inserting a range needs whole blocks, and how large a block is the format decides.
+//!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong.
 
-use vfs::{Errno, Fallocate, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference};
+use std::sync::Arc;
+
+use vfs::{Errno, Fallocate, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree};
 
 use crate::state::Foreseen;
 
@@ -102,9 +111,48 @@ pub(crate) fn may_fail_when_done(op: &Op) -> bool {
     }
 }
 
+/// Whether one of several targets did not do an op for want of room. Without a reference it is not known which file
+/// would get longer, so every op that can make one longer may find it too long.
+pub(crate) fn has_no_room(op: &Op, outcome: &Outcome) -> bool {
+    match outcome {
+        Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
+        Err(Errno::EFBIG) => matches!(op.kind(), OpKind::Write | OpKind::Truncate | OpKind::Fallocate),
+        _ => false,
+    }
+}
+
 /// Whether an op has no way to say that it failed.
 pub(crate) fn cannot_say_that_it_failed(op: &Op) -> bool {
     matches!(op, Op::Sync | Op::Remount)
+}
+
+/// Whether what an op comes to depends on the block size of the format.
+pub(crate) fn depends_on_block_size(op: &Op) -> bool {
+    /// A block is at least as large as the smallest, and whole blocks of the largest are whole blocks of all.
+    const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=4096;
+    let Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } = op else {
+        return false;
+    };
+    let is_whole = |block: u64| offset.is_multiple_of(block) && len.is_multiple_of(block);
+    is_whole(*BLOCK_BYTES.start()) && !is_whole(*BLOCK_BYTES.end())
+}
+
+/// A tree without what belongs to the file system rather than to its user.
+pub(crate) fn comparable(tree: Tree) -> Tree {
+    const LOST_AND_FOUND: &str = "lost+found";
+    let Some(root) = tree.node(tree.root) else { return tree };
+    let NodeKind::Dir(entries) = &root.kind else { return tree };
+    let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
+    if !tree.node(id).and_then(|node| node.entries()).is_some_and(std::collections::BTreeMap::is_empty) {
+        return tree;
+    }
+    let mut entries = entries.clone();
+    entries.remove(LOST_AND_FOUND);
+    let root = Node { kind: NodeKind::Dir(entries), nlink: root.nlink.saturating_sub(1), ..Node::clone(root) };
+    let mut nodes = tree.nodes.as_ref().clone();
+    nodes.remove(&id);
+    nodes.insert(tree.root, Arc::new(root));
+    Tree { nodes: Arc::new(nodes), ..tree }
 }
 
 #[cfg(test)]
@@ -185,5 +233,43 @@ mod tests {
     fn what_fails_in_the_reference_may_not_fail_for_want_of_room() {
         assert_eq!(agreement(&[FILE], FILE, Errno::EEXIST), Agreement::Same);
         assert_eq!(agreement(&[FILE], FILE, Errno::ENOSPC), Agreement::Differ);
+    }
+
+    #[test]
+    fn ranges_that_are_whole_blocks_of_some_formats_only_are_left_out() {
+        let cases = [
+            ("fallocate(\"/f\", offset=2048, len=4096, how=insert_range)", true),
+            ("fallocate(\"/f\", offset=4096, len=512, how=collapse_range)", true),
+            ("fallocate(\"/f\", offset=4096, len=8192, how=collapse_range)", false),
+            ("fallocate(\"/f\", offset=1, len=4096, how=collapse_range)", false),
+            ("fallocate(\"/f\", offset=2048, len=4096, how=punch_hole)", false),
+        ];
+        for (op, expected) in cases {
+            assert_eq!(depends_on_block_size(&op.parse().unwrap()), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn only_an_empty_lost_and_found_is_left_out() {
+        let tree_of = |ops: &[&str]| {
+            let mut reference = Reference::new();
+            ops.iter().for_each(|op| drop(reference.apply(&op.parse().unwrap()).unwrap()));
+            comparable(reference.tree())
+        };
+        let nothing = tree_of(&[]);
+        assert!(tree_of(&["mkdir(\"/lost+found\", mode=0700)"]).same_as(&nothing));
+        assert!(!tree_of(&["mkdir(\"/lost+found\", mode=0700)", "create(\"/lost+found/f\")"]).same_as(&nothing));
+        assert!(!tree_of(&["create(\"/lost+found\")"]).same_as(&nothing));
+        assert!(!tree_of(&["mkdir(\"/found\", mode=0700)"]).same_as(&nothing));
+    }
+
+    #[test]
+    fn want_of_room_is_an_excuse_for_what_may_need_some() {
+        let has_no_room = |op: &str, errno| has_no_room(&op.parse().unwrap(), &Err(errno));
+        assert!(has_no_room("create(\"/f\")", Errno::ENOSPC));
+        assert!(has_no_room("truncate(\"/f\", size=9)", Errno::EFBIG));
+        assert!(!has_no_room("create(\"/f\")", Errno::EFBIG));
+        assert!(!has_no_room("create(\"/f\")", Errno::EIO));
+        assert!(!has_no_room("remount()", Errno::ENOSPC));
     }
 }

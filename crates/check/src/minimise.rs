@@ -1,7 +1,8 @@
 //! Makes a trace shorter, as long as it still violates the same property.
 //!
-//! Delta debugging over the ops, then over single arguments; every candidate is executed from the start, and the
-//! power cut of the last move is looked for anew, so that what remains is a trace in its own right.
+//! First the shortest tail is looked for that does it alone; then delta debugging over the ops and over single
+//! arguments. Every candidate is executed from the start, and the power cut of the last move is looked for anew, so
+//! that what remains is a trace in its own right.
 
 use vfs::{File, Op, WriteAt, WriteVia};
 
@@ -21,18 +22,43 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
         return Ok(trace.clone());
     }
     let checker = Checker::twice(target, trace.options);
+    Player::new(&checker)?;
+    minimise_with(&|candidate| execute(&checker, candidate).ok().flatten(), trace)
+}
+
+/// Runs a candidate: the trace as it was found to go, or `None` if it does not lead to its violation.
+pub(crate) type Execute<'e> = dyn Fn(&Trace) -> Option<Trace> + 'e;
+
+/// A shorter trace with the same violation, whatever executes it.
+pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace) -> Result<Trace, ReplayError> {
+    if trace.schedule.is_empty() {
+        return Ok(trace.clone());
+    }
     let last = trace.schedule.len();
-    let mut best = execute(&checker, trace)?
+    let whole = || execute(trace);
+    let mut best = shortest_tail(execute, trace)
+        .or_else(whole)
         .ok_or(ReplayError::NoSuchMove { number: last, what: "it no longer violates the property" })?;
     loop {
         let size = cost(&best);
-        best = without_ops(&checker, best);
-        best = without_mishaps(&checker, best);
-        best = with_simpler_arguments(&checker, best);
+        best = without_ops(execute, best);
+        best = without_mishaps(execute, best);
+        best = with_simpler_arguments(execute, best);
         if cost(&best) == size {
             return Ok(best);
         }
     }
+}
+
+/// A trace of so many ops is worth trying by its end alone; a shorter one is soon taken apart.
+const LONG: usize = 16;
+
+/// The last op alone, the last two, the last four, and so on: most of a long walk has nothing to do with its end.
+fn shortest_tail(execute: &Execute<'_>, trace: &Trace) -> Option<Trace> {
+    let ops = trace.ops.len();
+    let lengths = std::iter::successors(Some(1), |length| Some(length * 2)).take_while(|length| length * 2 <= ops);
+    let tail = |length: usize| execute(&remove_ops(trace, 0..ops - length));
+    if ops < LONG { None } else { lengths.into_iter().find_map(tail) }
 }
 
 /// What is made smaller: ops, then moves and power cuts, then the size of the arguments.
@@ -83,18 +109,13 @@ fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Opt
     Ok(Some(Trace { detail, ..trace }))
 }
 
-/// The candidate if it still violates the property.
-fn verified<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Option<Trace> {
-    execute(checker, candidate).ok().flatten()
-}
-
 /// Removes runs of ops, long ones first.
-fn without_ops<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+fn without_ops(execute: &Execute<'_>, mut best: Trace) -> Trace {
     let mut chunk = best.ops.len() / 2;
     while chunk > 0 {
         let mut at = 0;
         while at + chunk <= best.ops.len() {
-            match verified(checker, &remove_ops(&best, at..at + chunk)) {
+            match execute(&remove_ops(&best, at..at + chunk)) {
                 Some(shorter) => best = shorter,
                 None => at += 1,
             }
@@ -121,19 +142,19 @@ fn remove_ops(trace: &Trace, gone: std::ops::Range<usize>) -> Trace {
 }
 
 /// Leaves out faults, and power cuts before the last move.
-fn without_mishaps<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+fn without_mishaps(execute: &Execute<'_>, mut best: Trace) -> Trace {
     for at in 0..best.schedule.len() {
         let mut candidate = best.clone();
         if let Some(op) = candidate.schedule[at].op_mut().filter(|op| op.crash.is_some()) {
             op.crash = None;
-            best = verified(checker, &candidate).unwrap_or(best);
+            best = execute(&candidate).unwrap_or(best);
         }
         let faults = best.schedule[at].op().map_or(0, |op| op.faults.len());
         for fault in (0..faults).rev() {
             let mut candidate = best.clone();
             if let Some(op) = candidate.schedule[at].op_mut() {
                 op.faults.remove(fault);
-                best = verified(checker, &candidate).unwrap_or(best);
+                best = execute(&candidate).unwrap_or(best);
             }
         }
     }
@@ -141,19 +162,19 @@ fn without_mishaps<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trac
 }
 
 /// Tries smaller and plainer arguments, one at a time.
-fn with_simpler_arguments<T: Target>(checker: &Checker<'_, T>, mut best: Trace) -> Trace {
+fn with_simpler_arguments(execute: &Execute<'_>, mut best: Trace) -> Trace {
     for at in 0..best.schedule.len() {
         let mut candidate = best.clone();
         if let Some(op) = candidate.schedule[at].op_mut().filter(|op| op.choice > 0) {
             op.choice = 0;
-            best = verified(checker, &candidate).unwrap_or(best);
+            best = execute(&candidate).unwrap_or(best);
         }
     }
     for at in 0..best.ops.len() {
         for simpler in simpler_forms(&best.ops[at]) {
             let mut candidate = best.clone();
             candidate.ops[at] = simpler;
-            best = verified(checker, &candidate).unwrap_or(best);
+            best = execute(&candidate).unwrap_or(best);
         }
     }
     best

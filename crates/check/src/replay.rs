@@ -62,6 +62,25 @@ pub struct Shown {
     pub recovery_requests: Vec<Request>,
     /// What recovery reported.
     pub recovery: Vec<String>,
+    /// What each of several targets said, where they do not agree.
+    pub differs: Vec<String>,
+}
+
+impl Shown {
+    /// A move of which nothing is known but what it was.
+    pub fn says(says: String) -> Self {
+        Self {
+            says,
+            op: None,
+            outcome: None,
+            requests: Vec::new(),
+            cut_after: None,
+            tree: None,
+            recovery: Vec::new(),
+            recovery_requests: Vec::new(),
+            differs: Vec::new(),
+        }
+    }
 }
 
 /// Executes moves one by one.
@@ -239,14 +258,10 @@ fn show<T: Target>(
         _ => format!("{}{faults}", ops[op]),
     };
     let mut shown = Shown {
-        says,
         op: Some(op),
         outcome: made.outcome.clone().filter(|_| crash.is_none()),
-        requests: Vec::new(),
         cut_after: crash.map(|crash| crash.entries),
-        tree: None,
-        recovery_requests: Vec::new(),
-        recovery: Vec::new(),
+        ..Shown::says(says)
     };
     if let Some((log, from, to)) = &made.log {
         show_requests(target, log, *from, *to, crash, &mut shown);

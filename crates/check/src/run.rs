@@ -7,12 +7,17 @@ use std::{
 };
 
 use explore::{Budget, Limit, MemoryUse, Order, Progress, Property, Search, SearchError, Severity, Stop, VisitedKind};
-use vfs::{Op, generate::OpSet};
+use vfs::{
+    Op,
+    generate::{InputCoverage, OpSet},
+};
 
 use crate::{
     checker::{Action, Checker, Mishap},
+    comparison::Side,
     counts::{Judged, Work},
     minimise::minimise,
+    noted::Noted,
     options::{CheckOptions, Equality},
     replay::{self, Player, ReplayError, Replayed},
     score::Score,
@@ -54,6 +59,8 @@ pub struct RunOptions {
     pub checkpoint: Option<PathBuf>,
     /// Whether to go on from that file.
     pub resume: bool,
+    /// Whether to note which states were met, for [`CheckReport::state_hashes`].
+    pub note_states: bool,
 }
 
 impl RunOptions {
@@ -74,6 +81,7 @@ impl RunOptions {
             stop: Stop::default(),
             checkpoint: None,
             resume: false,
+            note_states: false,
         }
     }
 }
@@ -96,10 +104,14 @@ pub struct CheckReport {
     pub work: Work,
     /// In how many crash states each guarantee was judged, if each was.
     pub judged: Judged,
+    /// What of the inputs was exercised, where weights were given.
+    pub inputs: Option<InputCoverage>,
     /// The violated properties, worst first.
     pub violations: Vec<Violated>,
     /// What became of the workloads, if there was a set of them.
     pub workloads: Option<WorkloadsReport>,
+    /// Hashes of the states that were met, in order, if they were asked for.
+    pub state_hashes: Option<Vec<u64>>,
     /// Where the memory went.
     pub memory: MemoryUse,
     /// How long the search took.
@@ -150,6 +162,11 @@ pub trait Checkable: Send + Sync {
     /// Something is missing, and the words say what to do about it.
     fn ready(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The target as one of several that are compared, if it is a file system.
+    fn side(&self) -> Option<&dyn Side> {
+        None
     }
 
     /// Searches it; `progress` is called now and then.
@@ -203,6 +220,10 @@ impl<T: Target> Checkable for T {
         Target::ready(self)
     }
 
+    fn side(&self) -> Option<&dyn Side> {
+        Some(self)
+    }
+
     fn check(
         &self,
         options: CheckOptions,
@@ -212,7 +233,8 @@ impl<T: Target> Checkable for T {
         let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score).memoise(run.memoise);
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
-        let report = match search(&checker, run, &identity, |now| progress(now, &checker.work())).run() {
+        let noted = Noted::new(&checker, run.note_states);
+        let report = match search(&noted, run, &identity, |now| progress(now, &checker.work())).run() {
             Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
             report => report?,
         };
@@ -242,6 +264,8 @@ impl<T: Target> Checkable for T {
             limits: report.limits,
             work,
             judged,
+            inputs: checker.counts.inputs(),
+            state_hashes: noted.states(),
             violations,
             workloads,
             memory: report.memory,
@@ -274,6 +298,8 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
         limits: Vec::new(),
         work: checker.work(),
         judged: Judged::default(),
+        inputs: None,
+        state_hashes: None,
         violations: checker.start().err().map(violation).into_iter().collect(),
         workloads: checker.tally.report(),
         memory: MemoryUse::default(),
@@ -321,6 +347,7 @@ impl Recorder {
         let empty = |ops, schedule| Trace {
             version: VERSION,
             target: run.target.clone(),
+            against: Vec::new(),
             options: checker.options,
             property: String::new(),
             severity: Severity::Critical,

@@ -53,6 +53,9 @@ fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed:
         Some(Err(errno)) => writeln!(f, " = {errno} ({})", errno.meaning())?,
         Some(Ok(_)) | None => writeln!(f)?,
     }
+    for line in &shown.differs {
+        writeln!(f, "        {}", printable(line))?;
+    }
     if !detailed {
         // What a later power cut decided about is part of that story too.
         let mut decided = shown.requests.iter().filter(|request| request.decided_in.is_some());

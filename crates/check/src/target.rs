@@ -2,7 +2,12 @@
 
 use disk::{Block, CrashMode, Disk, Image, OpIndex};
 use explore::{Property, Severity};
-use vfs::{Conventions, Errno, Op, Outcome, Tree, contract::Contract, contract::Zeros, generate::OpSet};
+use vfs::{
+    Conventions, Errno, Op, Outcome, Tree,
+    contract::Contract,
+    contract::Zeros,
+    generate::{ObjectBounds, OpSet},
+};
 
 use crate::{probe, workload::Workload};
 
@@ -13,7 +18,7 @@ use crate::{probe, workload::Workload};
 /// An op that fails has changed nothing that a user can see.
 pub trait Target: Send + Sync {
     /// What a mounted file system keeps in memory.
-    type Mounted: Clone + Send + Sync;
+    type Mounted: Clone + Send + Sync + 'static;
 
     /// Whether it can be checked on this machine; if not, why, and what to do about it: words that fit after "could
     /// not ". Asked once before anything else is.
@@ -95,6 +100,19 @@ pub trait Target: Send + Sync {
     /// What it shows in its own way. Trees that it is observed to have are in the terms of the reference already.
     fn conventions(&self) -> Conventions {
         Conventions::default()
+    }
+
+    /// How far a workload of it goes where it is one of several targets: at most the ops that it proposes if the user
+    /// asks for all of them.
+    fn bounds(&self) -> ObjectBounds {
+        ObjectBounds { ops: self.ops(), ..ObjectBounds::default() }
+    }
+
+    /// Whether it has an op, of a kind that it has, with these arguments on a file system that looks like `tree`. One
+    /// that it does not have fails with `EOPNOTSUPP`.
+    fn offers(&self, op: &Op, tree: &Tree) -> bool {
+        let _ = (op, tree);
+        true
     }
 
     /// Checks the unmounted file system and repairs what it can. Runs before every mount that follows a crash. What

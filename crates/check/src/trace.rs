@@ -7,17 +7,22 @@ use vfs::Op;
 
 use crate::{crash_point::CrashPoint, options::CheckOptions};
 
-/// The version of the format that this program writes, and the only one that it reads.
+/// The version of the format in which traces are written.
 pub const VERSION: u32 = 1;
+/// The version of a trace of several targets: the same with `against`.
+const VERSION_AGAINST: u32 = 2;
 
 /// How to reach a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// [`VERSION`].
+    /// See [`Trace::version_with`].
     pub version: u32,
     /// The target with its options.
     pub target: String,
+    /// The targets that it was compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
     /// How it was checked.
     pub options: CheckOptions,
     /// Which property was violated.
@@ -90,7 +95,7 @@ pub enum TraceError {
     #[error("read the trace: {0}")]
     Malformed(#[from] serde_json::Error),
     /// Written by another version.
-    #[error("read the trace: it has version {found}, this program reads version {VERSION}")]
+    #[error("read the trace: it has version {found}, this program reads versions {VERSION} and {VERSION_AGAINST}")]
     Version {
         /// The version of the trace.
         found: u32,
@@ -122,6 +127,11 @@ pub enum TraceError {
 }
 
 impl Trace {
+    /// The version that says all that there is to say and no more, so that older programs read what they can.
+    pub fn version_with(against: &[String]) -> u32 {
+        if against.is_empty() { VERSION } else { VERSION_AGAINST }
+    }
+
     /// Reads a trace and checks that it is one.
     ///
     /// # Errors
@@ -133,7 +143,7 @@ impl Trace {
             version: u32,
         }
         let Versioned { version } = serde_json::from_str(text)?;
-        if version != VERSION {
+        if ![VERSION, VERSION_AGAINST].contains(&version) {
             return Err(TraceError::Version { found: version });
         }
         let trace: Self = serde_json::from_str(text)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use disk::Faults;
 use vfs::{
-    Errno, Op, Path, WorkloadSet,
+    Errno, Op, Path, Tree, WorkloadSet,
     generate::{ObjectBounds, OpSet},
 };
 
@@ -12,6 +12,7 @@ use crate::{
     checker::Checker,
     options::CheckOptions,
     target::{Finding, Target},
+    weighted::Weighted,
 };
 
 /// What the user asks of a workload. What is left open is the target's to choose.
@@ -26,6 +27,8 @@ pub struct Workload {
     /// Exactly these ops, one after the other, instead of every op that is possible: one workload, or a set of them,
     /// of which what several begin with is done once. After a power cut the rest follows.
     pub script: Option<Arc<WorkloadSet>>,
+    /// Ops drawn at random, instead of every op that is possible.
+    pub weighted: Option<Weighted>,
 }
 
 impl Workload {
@@ -42,6 +45,13 @@ impl Workload {
     pub fn scripted(ops: &[Op]) -> Self {
         let set = WorkloadSet::of_one("", ops).unwrap_or_else(|error| panic!("could not {error}"));
         Self { script: Some(Arc::new(set)), ..Self::default() }
+    }
+
+    /// Whether names are short enough for a target and it has an op with these arguments.
+    pub(crate) fn is_offered<T: Target>(target: &T, op: &Op, tree: &Tree) -> bool {
+        let bytes_max = target.name_bytes_max().unwrap_or(usize::MAX);
+        let is_short = |path: &&Path| path.as_str().split('/').all(|name| name.len() <= bytes_max);
+        target.ops().contains(op.kind()) && op.paths().iter().all(is_short) && target.offers(op, tree)
     }
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.

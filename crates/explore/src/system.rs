@@ -132,6 +132,17 @@ impl<'a, S: System + ?Sized> Step<'a, S> {
         self.outcomes.push(state);
     }
 
+    /// Lets a system answer that this one stands around, and that has the same states and evidence.
+    pub fn of<W>(&mut self, answer: impl FnOnce(&mut Step<'_, W>))
+    where
+        W: System<State = S::State, Evidence = S::Evidence>,
+    {
+        let mut inner = Step::new(self.shallowest, self.depth, std::mem::take(&mut self.outcomes));
+        inner.found = std::mem::take(&mut self.found);
+        answer(&mut inner);
+        (self.outcomes, self.found) = (inner.outcomes, inner.found);
+    }
+
     /// The action (or the state itself) violates `property`. The evidence is made only if it will be kept.
     pub fn violated(&mut self, property: Property, evidence: impl FnOnce() -> S::Evidence) {
         let keep = self.shallowest.get(&property).is_none_or(|&depth| self.depth < depth)

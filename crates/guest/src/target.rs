@@ -241,6 +241,10 @@ impl Target for GuestTarget {
         self.file_system.conventions()
     }
 
+    fn bounds(&self) -> ObjectBounds {
+        self.all.clone()
+    }
+
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         if !self.file_system.recovers_by_fsck() {
             return Ok(Vec::new());

@@ -203,6 +203,10 @@ impl Target for HostTarget {
         }
     }
 
+    fn bounds(&self) -> ObjectBounds {
+        self.all.clone()
+    }
+
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));

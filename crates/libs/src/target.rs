@@ -133,6 +133,14 @@ impl<L: Library> Target for LibraryTarget<L> {
         Some(self.library.name_bytes_max())
     }
 
+    fn bounds(&self) -> ObjectBounds {
+        self.bounds.clone()
+    }
+
+    fn offers(&self, op: &Op, tree: &Tree) -> bool {
+        op.is_plain() && self.library.offers(op, tree)
+    }
+
     fn block_name(&self, block: Block) -> String {
         self.library.block_name(block)
     }

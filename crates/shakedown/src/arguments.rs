@@ -46,6 +46,8 @@ pub enum Command {
     Targets(Targets),
     /// Find every known bug of the collection, and nothing where it is mended
     Zoo(Zoo),
+    /// Search one target in many processes, each in another way
+    Swarm(Swarm),
     /// Build the kernel in which guest targets run
     Kernel(Kernel),
     /// Serve the reference as a file system that any program can use, with snapshots
@@ -61,6 +63,8 @@ pub enum Command {
   shakedown check --resume run --budget 10m
   shakedown check guest:ext4 --ops ace-seq1 --crash subsets
   shakedown check guest:ext4 --ops corpus:generic-321 --crash subsets
+  shakedown check guest:ext4 --against ref --budget 60s
+  shakedown check lib:ext4 --against lib:littlefs --against ref --depth 4
 
 Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment.
 Ctrl-C ends the search with a summary; with --out it can be resumed. A second Ctrl-C kills.")]
@@ -68,6 +72,10 @@ pub struct Check {
     /// What to check, such as 'model:link?writes=naive'; see `shakedown targets`
     #[arg(required_unless_present = "resume")]
     pub target: Option<String>,
+    /// Compare it with this target, without power cuts: every difference is a violation; of three or more, the majority
+    /// names the odd one out. May be given several times; `ref` is the reference
+    #[arg(long, value_name = "TARGET")]
+    pub against: Vec<String>,
     #[command(flatten)]
     pub plan: Plan,
     /// Workers [default: as many as there are cores]
@@ -88,11 +96,66 @@ pub struct Check {
     /// Go on with a run that was cut short, as it was begun; its budget and threads may be new
     #[arg(long, value_name = "DIR", conflicts_with_all = FIXED_BY_THE_RUN)]
     pub resume: Option<PathBuf>,
+    /// Be a task of a swarm: write hashes of all states to this file, say how far it is as JSON on standard error, and
+    /// end when standard input does
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "resume")]
+    pub as_task: Option<PathBuf>,
+}
+
+/// `shakedown swarm`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shakedown swarm model:journal --against ref --tasks 4 --budget 60s
+  shakedown swarm guest:ext4 --against ref --tasks 2 --ops weights.toml --budget 10m --out run
+
+Tasks differ in their seeds, orders, hash functions and, with a file of weights, in the distributions of what it leaves
+open. Exit codes: 0 nothing found, 1 a violation, 2 wrong usage, or a task died and the others found nothing.
+Ctrl-C ends all tasks, and what they have found is merged.")]
+pub struct Swarm {
+    /// What to search; see `shakedown targets`
+    pub target: String,
+    /// Compare it with this target, as in `check`
+    #[arg(long, value_name = "TARGET")]
+    pub against: Vec<String>,
+    /// How many tasks, each a process with one thread
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub tasks: u16,
+    /// Which ops: a set, a file of ops, or a file of weights (.toml), as in `check`
+    #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
+    pub ops: Option<String>,
+    /// Do not look beyond so many actions from the start
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// At most so many names of files
+    #[arg(long, value_name = "N")]
+    pub files: Option<u32>,
+    /// At most so many directories besides the root
+    #[arg(long, value_name = "N")]
+    pub dirs: Option<u32>,
+    /// What a power cut may leave of the writes in the disk's cache, as in `check`
+    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    pub crash: Option<CrashMode>,
+    /// End each task after so much; without one, no task walks at random
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',', allow_hyphen_values = true)]
+    pub budget: Vec<Bound>,
+    /// End a task at its first violation
+    #[arg(long)]
+    pub until_violation: bool,
+    /// What the seeds of the tasks start from [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Keep the merged result and a summary of each task in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 21] = [
+const FIXED_BY_THE_RUN: [&str; 22] = [
     "target",
+    "against",
     "depth",
     "ops",
     "files",
@@ -125,7 +188,8 @@ pub struct Plan {
     /// Which ops: kinds and sets of them ('create,write,fsync', 'metadata,-link'); or workloads, which are then done as
     /// they are: a file with one op a line, several in a file after lines '--- name', a file of J-lang, a folder
     /// of such files, the published bugs (corpus, corpus:generic-321), or ACE (ace-seq1, ace-seq2, ace-seq3-metadata,
-    /// ace-seq3-data, ace-seq3-nested; ace-seq1-fdatasync, ace-seq2-fdatasync)
+    /// ace-seq3-data, ace-seq3-nested; ace-seq1-fdatasync, ace-seq2-fdatasync); or a file of
+    /// weights, whose name ends in .toml
     #[arg(long, value_name = "SET|FILE|DIR", allow_hyphen_values = true)]
     pub ops: Option<String>,
     /// At most so many names of files

@@ -5,7 +5,7 @@ use disk::CrashMode;
 
 use crate::{
     arguments::{Plan, SearchOrder, VisitedSet},
-    registry::{Entry, Kind},
+    registry::{Kind, Named},
 };
 
 /// A flag, and whether it is given.
@@ -15,7 +15,7 @@ type Given = (&'static str, bool);
 ///
 /// # Errors
 /// There is such a flag.
-pub fn refuse(entry: &Entry, plan: &Plan, crash: CrashMode) -> Result<()> {
+pub fn refuse(named: &Named, plan: &Plan, crash: CrashMode) -> Result<()> {
     let about_recovery: [Given; 7] = [
         ("--contract", plan.contract.is_some()),
         ("--crash-states", plan.crash_states.is_some()),
@@ -25,21 +25,28 @@ pub fn refuse(entry: &Entry, plan: &Plan, crash: CrashMode) -> Result<()> {
         ("--no-memo", plan.no_memo),
         ("--search recovery", plan.search == Some(SearchOrder::Recovery)),
     ];
-    if !entry.kind.has_disk() {
-        let about_disks: [Given; 5] = [
+    let (kind, name) = (named.kind(), named.with_rivals());
+    if !kind.has_disk() {
+        let about_disks: [Given; 3] = [
             ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),
             ("--faults", plan.faults.is_some()),
-            ("--equality", plan.equality.is_some()),
-            ("--ops", plan.ops.is_some()),
             ("--search novelty", plan.search == Some(SearchOrder::Novelty)),
         ];
         if let Some(flag) = given(&about_disks).or_else(|| given(&about_recovery)) {
-            bail!("use {flag} with {}: it has no disk whose power could be cut", entry.name);
+            let why = match kind {
+                Kind::Undisturbed => "several targets are compared while they run undisturbed",
+                _ => "it has no disk whose power could be cut",
+            };
+            bail!("use {flag} with {name}: {why}");
         }
     }
+    let about_ops: [Given; 2] = [("--equality", plan.equality.is_some()), ("--ops", plan.ops.is_some())];
+    if let (Some(flag), false) = (given(&about_ops), kind.has_files()) {
+        bail!("use {flag} with {name}: it has no files");
+    }
     let about_files: [Given; 2] = [("--files", plan.files.is_some()), ("--dirs", plan.dirs.is_some())];
-    if let (Some(flag), false) = (given(&about_files), entry.kind == Kind::Files) {
-        bail!("use {flag} with {}: its files are options of the target, see `shakedown targets`", entry.name);
+    if let (Some(flag), false) = (given(&about_files), kind.takes_workload()) {
+        bail!("use {flag} with {name}: its files are options of the target, see `shakedown targets`");
     }
     if let (Some(flag), CrashMode::Off) = (given(&about_recovery), crash) {
         bail!("use {flag} with --crash off: there is no recovery without a power cut");

@@ -19,6 +19,7 @@ mod screen;
 mod settings;
 mod story;
 mod summary;
+mod tasks_display;
 mod text_file;
 mod usage;
 mod workloads;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Characterise(characterise) => commands::characterise::run(characterise),
         Command::Targets(targets) => commands::targets::run(targets),
         Command::Zoo(zoo) => commands::zoo::run(zoo),
+        Command::Swarm(swarm) => commands::swarm::run(swarm),
         Command::Kernel(kernel) => commands::kernel::run(kernel),
         Command::Mount(mount) => commands::mount::run(mount),
     };

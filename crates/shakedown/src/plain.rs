@@ -6,7 +6,7 @@
 use std::fmt;
 
 use check::{
-    CheckOptions, CheckReport, Checkable, Judged, Lack, Lacking, Move, PANIC, Promise, ReplayError, Replayed,
+    CheckOptions, CheckReport, Checkable, Judged, Lack, Lacking, Move, Noted, PANIC, Promise, ReplayError, Replayed,
     RunOptions, Shown, Trace, Violated, Work,
 };
 use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
@@ -45,6 +45,7 @@ where
         Trace {
             version: check::VERSION,
             target: known.target.to_owned(),
+            against: Vec::new(),
             options: known.options,
             property: known.property.to_owned(),
             severity: known.severity,
@@ -145,7 +146,8 @@ where
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
         let nothing = Work::default();
-        let report = check::search(&self.system, run, &run.target, |now| progress(now, &nothing)).run()?;
+        let noted = Noted::new(&self.system, run.note_states);
+        let report = check::search(&noted, run, &run.target, |now| progress(now, &nothing)).run()?;
         let violated = |property: &str, severity, count, detail, moves: &[_]| {
             let known = Known { target: &run.target, options, property, severity, detail };
             Violated {
@@ -174,6 +176,8 @@ where
             work: nothing,
             workloads: None,
             judged: Judged::default(),
+            inputs: None,
+            state_hashes: noted.states(),
             memory: report.memory,
             elapsed: report.elapsed,
         })
@@ -187,7 +191,7 @@ where
             let Move::Act { action, .. } = a_move else { return Err(ReplayError::OtherKind) };
             let what = "the target no longer has that action there";
             let action = walk.act(*action).ok_or(ReplayError::NoSuchMove { number, what })?;
-            moves.push(shown((self.says)(&actions, action)));
+            moves.push(Shown::says((self.says)(&actions, action)));
             actions.push(action);
         }
         let violation = walk.violated(&trace.property);
@@ -196,19 +200,5 @@ where
 
     fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
         Ok(self.shorter(trace).unwrap_or_else(|| trace.clone()))
-    }
-}
-
-/// A move of a target without disk and files.
-fn shown(says: String) -> Shown {
-    Shown {
-        says,
-        op: None,
-        outcome: None,
-        requests: Vec::new(),
-        recovery_requests: Vec::new(),
-        cut_after: None,
-        tree: None,
-        recovery: Vec::new(),
     }
 }

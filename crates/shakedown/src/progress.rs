@@ -8,6 +8,7 @@ use std::{
 use check::Work;
 use explore::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use swarm::Moment;
 
 use crate::{
     quantity::{about, bytes, count, plural, seconds},
@@ -16,6 +17,8 @@ use crate::{
 
 /// How often a plain line is written.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
+/// How often a task says how far it is.
+const LINES_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Two short rows, so that nothing is cut off on a narrow terminal.
 const LIVE: &str = "{spinner} {wide_msg}\n  {prefix}";
@@ -26,6 +29,8 @@ pub enum Display {
     Live(ProgressBar),
     /// A line now and then, the next one when the search is this old.
     Plain(Duration),
+    /// A line of JSON now and then, for the swarm that this is a task of.
+    Lines(Duration),
     /// Nowhere: whoever reads JSON waits for the end.
     Quiet,
 }
@@ -44,6 +49,11 @@ impl Display {
         }
     }
 
+    /// For a task of a swarm.
+    pub fn lines() -> Self {
+        Self::Lines(Duration::ZERO)
+    }
+
     /// Shows how far the search is.
     pub fn show(&mut self, progress: &Progress, work: &Work) {
         match self {
@@ -58,7 +68,19 @@ impl Display {
                 // Nobody is there to be told that progress cannot be shown.
                 let _ = writeln!(io::stderr(), "{}", parts.join(" · ").trim_end_matches(" · "));
             }
-            Self::Plain(_) | Self::Quiet => {}
+            Self::Lines(next) if progress.elapsed >= *next => {
+                *next = progress.elapsed + LINES_INTERVAL;
+                let moment = Moment {
+                    states: progress.states,
+                    ops: work.ops,
+                    depth: progress.depth,
+                    violations: progress.violations,
+                    seconds: progress.elapsed.as_secs_f64(),
+                };
+                // Whoever asked for it may be gone.
+                let _ = writeln!(io::stderr(), "{}", serde_json::to_string(&moment).expect("plain data"));
+            }
+            Self::Lines(_) | Self::Plain(_) | Self::Quiet => {}
         }
     }
 

@@ -50,8 +50,10 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
         let counts = format!("{generated}, {distinct} distinct, {at_most}{finished} finished{left_out}");
         rows.insert(0, ("workloads", counts));
     }
-    if summary.settings.contract.is_some() {
+    if summary.settings.contract.is_some() || !summary.settings.against.is_empty() {
         rows.push(("ops", format!("{}, {} a second", count(work.ops), about(summary.ops_per_second))));
+    }
+    if summary.settings.contract.is_some() {
         let distinct = format!("{at_most}{}", plural(work.crash_states_distinct, "distinct image"));
         rows.push(("crash states", format!("{} judged, {distinct}", count(work.crash_states))));
         let memoised = count(work.recoveries_memoised);

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use check::{CheckOptions, Equality, Lack, Lacking, RunOptions, Score, Workload};
+use check::{CheckOptions, Equality, Lack, Lacking, RunOptions, Score, Weighted, Workload};
 use disk::CrashMode;
 use explore::{Budget, Order, VisitedKind};
 use serde::{Deserialize, Serialize};
-use vfs::{Op, WorkloadSet, contract::Contract, generate::OpSet};
+use vfs::{
+    Op, WorkloadSet,
+    contract::Contract,
+    generate::{OpSet, Weights},
+};
 
 use crate::{
     arguments::{EqualityKind, Plan, SearchOrder, VisitedSet},
@@ -27,6 +31,8 @@ const BITSTATE_HASHES: u8 = 3;
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Settings {
     pub target: String,
+    /// Other targets that it was compared with.
+    pub against: Vec<String>,
     /// Kinds of ops.
     pub op_set: Option<String>,
     /// Ops that are done one after the other.
@@ -36,6 +42,8 @@ pub struct Settings {
     /// The set itself, which a run that is resumed reads again.
     #[serde(skip)]
     pub set: Option<Arc<WorkloadSet>>,
+    /// The text of a file of weights.
+    pub weights: Option<String>,
     pub files_max: Option<usize>,
     pub dirs_max: Option<usize>,
     pub equality: Equality,
@@ -62,23 +70,31 @@ impl Settings {
     /// # Errors
     /// A flag makes no sense for this target or without another flag.
     pub fn new(named: &Named, plan: &Plan) -> Result<Self> {
-        let crash_default = if named.entry.kind.has_disk() { CrashMode::Prefix } else { CrashMode::Off };
+        let crash_default = if named.kind().has_disk() { CrashMode::Prefix } else { CrashMode::Off };
         let crash = plan.crash.unwrap_or(crash_default);
-        idle_flags::refuse(named.entry, plan, crash)?;
+        idle_flags::refuse(named, plan, crash)?;
         let visited = plan.visited.unwrap_or(VisitedSet::Exact);
         let is_bitstate = visited == VisitedSet::Bitstate;
-        let (ops, set) = match plan.ops.as_deref().map(Ops::read).transpose()? {
-            None => (None, None),
-            Some(Ops::Kinds(kinds)) => (Some(kinds.to_string()), None),
-            Some(Ops::Workloads(set)) => (None, Some(Arc::new(set))),
+        let (ops, set, weights) = match plan.ops.as_deref().map(Ops::read).transpose()? {
+            None => (None, None, None),
+            Some(Ops::Kinds(kinds)) => (Some(kinds.to_string()), None, None),
+            Some(Ops::Workloads(set)) => (None, Some(Arc::new(set)), None),
+            Some(Ops::Weights(weights)) => (None, None, Some(weights)),
         };
+        if let Some(weights) = &weights {
+            fits(named, plan, weights)?;
+        }
         // One workload without a name is a script, kept with the run as it is.
         let one: Option<Vec<Op>> = set.as_ref().filter(|set| set.len() == 1).map(|set| set.ops(0).cloned().collect());
         let script = one.clone().filter(|_| set.as_ref().is_some_and(|set| set.name(0).is_empty()));
         let set = set.filter(|_| script.is_none());
         let is_set = set.as_ref().is_some_and(|set| set.len() > 1);
         ensure!(
-            ops.is_none() || named.entry.kind == Kind::Files,
+            !is_set || named.against.is_empty(),
+            "use several workloads with --against: targets are compared by one, or by all ops that they have"
+        );
+        ensure!(
+            ops.is_none() || named.kind().takes_workload(),
             "use a set of ops with {}: it chooses its ops itself; a file of ops works",
             named.entry.name
         );
@@ -92,15 +108,17 @@ impl Settings {
         }
         Ok(Self {
             target: named.name.clone(),
+            against: named.against.clone(),
             op_set: ops,
             script,
             workload_set: plan.ops.clone().filter(|_| set.is_some()),
             set,
+            weights: weights.map(|weights| weights.text().to_owned()),
             files_max: plan.files,
             dirs_max: plan.dirs,
-            equality: equality(plan)?,
+            equality: equality(named.kind(), plan)?,
             crash,
-            contract: named.entry.kind.has_disk().then(|| plan.contract.unwrap_or(named.target.promise().contract)),
+            contract: named.kind().has_disk().then(|| plan.contract.unwrap_or(named.target.promise().contract)),
             crash_states_max: plan.crash_states.unwrap_or(CRASH_STATES_MAX),
             continue_after_crash: plan.r#continue || !(plan.no_continue || is_set),
             recovery_crashes: plan.recovery_crashes,
@@ -139,6 +157,11 @@ impl Settings {
             files_max: self.files_max,
             dirs_max: self.dirs_max,
             script: self.set.clone().or(script),
+            weighted: self.weights.as_ref().and_then(|text| text.parse().ok()).map(|weights| Weighted {
+                weights,
+                seed: self.seed,
+                by_step: self.search == SearchOrder::Random,
+            }),
         }
     }
 
@@ -219,10 +242,11 @@ impl Settings {
 
     /// The plan as flags, every default spelled out.
     pub fn flags(&self) -> String {
-        let mut flags = Vec::new();
+        let mut flags: Vec<String> = self.against.iter().map(|other| format!("--against '{other}'")).collect();
         flags.extend(self.op_set.as_ref().map(|ops| format!("--ops {ops}")));
         flags.extend(self.script.as_ref().map(|ops| format!("--ops FILE (of {} ops)", ops.len())));
         flags.extend(self.workload_set.as_ref().map(|set| format!("--ops {set}")));
+        flags.extend(self.weights.as_ref().map(|_| "--ops FILE.toml (of weights)".to_owned()));
         flags.extend(self.files_max.map(|files| format!("--files {files}")));
         flags.extend(self.dirs_max.map(|dirs| format!("--dirs {dirs}")));
         match self.equality {
@@ -271,8 +295,32 @@ fn say_lack(Lacking { op, what }: &Lacking, has: OpSet) -> String {
     }
 }
 
-fn equality(plan: &Plan) -> Result<Equality> {
-    match (plan.equality.unwrap_or(EqualityKind::Full), plan.suffix) {
+/// Refuses weights for ops or names that a target does not have.
+fn fits(named: &Named, plan: &Plan, weights: &Weights) -> Result<()> {
+    let given = plan.ops.as_deref().unwrap_or_default();
+    let lacking = weights.ops().without(named.target.ops());
+    ensure!(
+        lacking == OpSet::EMPTY,
+        "use the weights in {given} with {}: not all has {lacking}; there is {}",
+        named.with_rivals(),
+        named.target.ops()
+    );
+    let given_too = [("--files", plan.files.is_some()), ("--dirs", plan.dirs.is_some())];
+    let needless = given_too.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+    ensure!(needless.is_none(), "use {} with weights: their [paths] say that", needless.unwrap_or_default());
+    Ok(())
+}
+
+/// What several targets have in common is what a user sees, so a comparison tells states apart by that.
+fn equality(kind: Kind, plan: &Plan) -> Result<Equality> {
+    let usual = match kind {
+        Kind::Undisturbed if !plan.no_symmetry => EqualityKind::Tree,
+        _ => EqualityKind::Full,
+    };
+    match (plan.equality.unwrap_or(usual), plan.suffix) {
+        (EqualityKind::Shape, _) if kind == Kind::Undisturbed => {
+            bail!("use --equality shape with --against: states of a comparison are told apart by tree or full")
+        }
         (EqualityKind::Full, None) => Ok(Equality::Full),
         (EqualityKind::Shape | EqualityKind::Tree, _) if plan.no_symmetry => {
             bail!("use --equality together with --no-symmetry, which tells all states apart")

@@ -4,6 +4,7 @@ use check::{CheckReport, Equality, Lack, Work, WorkloadsReport};
 use explore::{Limit, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use vfs::generate::InputCoverage;
 
 use crate::{memory, settings::Settings};
 
@@ -14,8 +15,6 @@ pub struct Summary {
     pub version: String,
     #[serde(flatten)]
     pub settings: Settings,
-    /// Other targets that ran beside it.
-    pub against: Vec<String>,
     pub threads: usize,
     /// The deepest state.
     pub depth: u32,
@@ -30,7 +29,7 @@ pub struct Summary {
     /// Where a workload set was run.
     pub workloads: Option<Workloads>,
     /// Where inputs were counted.
-    pub input_coverage: Option<Value>,
+    pub input_coverage: Option<InputCoverage>,
     pub complete: bool,
     pub limits_hit: Vec<String>,
     /// The time of the search; what was resumed counts too.
@@ -115,7 +114,6 @@ impl Summary {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings,
-            against: Vec::new(),
             threads,
             depth: report.depth,
             states: report.states,
@@ -128,7 +126,7 @@ impl Summary {
                 .as_ref()
                 .filter(|_| settings_has_set)
                 .map(|report| Workloads::of(report, earlier)),
-            input_coverage: None,
+            input_coverage: inputs(report, earlier),
             complete: limits.complete,
             limits_hit: limits.says,
             seconds,
@@ -184,6 +182,12 @@ impl Limits {
         if let Some(workloads) = report.workloads.as_ref().filter(|workloads| workloads.left_out > 0) {
             says.push(left_out(workloads));
         }
+        if work.ops_refused > 0 {
+            says.push(format!(
+                "{} ops found no room on one side; on the others they were taken back",
+                work.ops_refused
+            ));
+        }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
             says.push(format!(
@@ -206,6 +210,15 @@ fn left_out(workloads: &WorkloadsReport) -> String {
         })
         .collect();
     format!("{} workloads were left out: the target has no {}", workloads.left_out, lacks.join(", "))
+}
+
+/// What was exercised in all parts of a run.
+fn inputs(report: &CheckReport, earlier: Option<&Summary>) -> Option<InputCoverage> {
+    let mut inputs = report.inputs.clone()?;
+    if let Some(earlier) = earlier.and_then(|earlier| earlier.input_coverage.as_ref()) {
+        inputs.add(earlier);
+    }
+    Some(inputs)
 }
 
 /// How many of them a second.

@@ -1,4 +1,5 @@
-//! What `--ops` names: kinds of ops, a set of workloads that is known by name, a file or a folder of workloads.
+//! What `--ops` names: kinds of ops, a set of workloads that is known by name, a file or a folder of workloads, or a
+//! file of weights.
 
 use std::{
     fs,
@@ -11,7 +12,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use vfs::{
     WorkloadSet,
     corpus::{self, ENTRIES, Entry},
-    generate::{OpSet, ace, jlang},
+    generate::{OpSet, Weights, ace, jlang},
     nearest::Suggestion,
     text::{NamedWorkload, parse_workloads},
     workloads::{Collector, Names},
@@ -30,6 +31,8 @@ pub enum Ops {
     Kinds(OpSet),
     /// These workloads.
     Workloads(WorkloadSet),
+    /// Ops drawn by these weights.
+    Weights(Weights),
 }
 
 impl Ops {
@@ -57,6 +60,10 @@ impl Ops {
         }
         let set = match fs::metadata(given) {
             Ok(found) if found.is_dir() => folder(Path::new(given)),
+            Ok(_) if Path::new(given).extension().is_some_and(|extension| extension == "toml") => {
+                let text = fs::read_to_string(given).with_context(|| format!("read {given}"))?;
+                return text.parse().map(Self::Weights).with_context(|| format!("use the weights in {given}"));
+            }
             Ok(_) => file(Path::new(given)),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let sets = ace::SETS.map(|bounds| bounds.name).into_iter().chain([CORPUS]);

@@ -62,6 +62,12 @@ impl OpenFlags {
         self.0 & other.0 == other.0
     }
 
+    /// The access mode alone.
+    #[must_use]
+    pub fn access(self) -> Self {
+        Self(self.0 & Self::ACCESS_MASK)
+    }
+
     /// Whether the access mode allows reading.
     pub fn reads(self) -> bool {
         matches!(Self(self.0 & Self::ACCESS_MASK), Self::RDONLY | Self::RDWR)

@@ -314,6 +314,22 @@ impl Op {
         }
     }
 
+    /// Whether it has only arguments that the simplest file system has: files by path, without dots, the usual
+    /// permission bits for what is new, renames that replace, buffered writes.
+    pub fn is_plain(&self) -> bool {
+        let has_dots = |path: &&Path| path.as_str().split('/').any(|name| matches!(name, "." | ".."));
+        let ends_in_slash = |path: &&Path| path.as_str().len() > 1 && path.as_str().ends_with('/');
+        let plain = match self {
+            Self::Create { mode, .. } => *mode == 0o644,
+            Self::Mkdir { mode, .. } => *mode == 0o755,
+            Self::Chmod { mode, .. } => *mode <= 0o777,
+            Self::Rename { how, .. } => *how == Rename::Replace,
+            Self::Write { via, .. } => *via == WriteVia::Buffered,
+            _ => true,
+        };
+        plain && self.fd().is_none() && !self.paths().iter().any(|path| has_dots(path) || ends_in_slash(path))
+    }
+
     /// Whether its purpose is to make something durable. A write through `O_SYNC` does so as well, but only the file
     /// system that holds the slot can know.
     pub fn is_persistence(&self) -> bool {

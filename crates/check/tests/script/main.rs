@@ -22,6 +22,7 @@ fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
     Trace {
         version: VERSION,
         target: "model:none".to_owned(),
+        against: Vec::new(),
         options: CheckOptions {
             crash: CrashMode::Prefix,
             contract: Contract::Mountable,

@@ -14,12 +14,14 @@ mod layout;
 mod link;
 mod symmetry;
 
+use std::num::NonZeroU64;
+
 use check::{Checkable, Finding, Promise, Target, Task, View};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use vfs::{
     Data, Errno, File, Op, OpKind, Outcome, Path, Tree, Value, WriteAt, WriteVia,
     contract::{Contract, Zeros},
-    generate::OpSet,
+    generate::{ObjectBounds, OpSet, WritePlaces},
 };
 
 use self::{content::FILL_MIN, layout::Kind};
@@ -274,6 +276,31 @@ impl<L: Layout> Target for FileMapping<L> {
 
     fn ops(&self) -> OpSet {
         OpSet::of(&[OpKind::Create, OpKind::Write, OpKind::Unlink, OpKind::Read, OpKind::Remount])
+    }
+
+    fn bounds(&self) -> ObjectBounds {
+        let block = NonZeroU64::new(BLOCK_BYTES as u64).expect("a block is not empty");
+        ObjectBounds {
+            ops: Target::ops(self),
+            files_max: self.variant.files.into(),
+            dirs_max: 0,
+            depth_max: 1,
+            size_max: u64::from(self.layout.file_blocks_max()) * block.get(),
+            block,
+            names: (0..self.variant.files).map(|number| format!("f{number}").into()).collect(),
+            write_places: WritePlaces::End,
+            ..ObjectBounds::default()
+        }
+    }
+
+    /// A file is one of its own, and a write appends a whole block.
+    fn offers(&self, op: &Op, _: &Tree) -> bool {
+        let known = op.paths().iter().all(|path| self.file(path).is_some());
+        let whole = match op {
+            Op::Write { at, data, .. } => *at == WriteAt::End && data.len == BLOCK_BYTES as u64,
+            _ => true,
+        };
+        known && whole && op.is_plain()
     }
 
     /// A file is created if it is not there, appended to and deleted: each file for itself, because which file is which

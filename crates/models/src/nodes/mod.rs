@@ -75,7 +75,7 @@ pub struct Name<'a> {
 /// memory, a model says so to [`Disk::allocate`], which may fail.
 pub trait Nodes: Send + Sync {
     /// What it keeps in memory while mounted. Cloned at every step: indices and small arrays, or shared.
-    type Memory: Clone + Send + Sync;
+    type Memory: Clone + Send + Sync + 'static;
 
     /// The root directory.
     fn root(&self) -> Ino;

@@ -95,6 +95,14 @@ impl<N: Nodes> Target for NodeTarget<N> {
         Some(self.nodes.name_bytes_max())
     }
 
+    fn bounds(&self) -> ObjectBounds {
+        ObjectBounds { ops: self.nodes.ops(), ..self.bounds.clone() }
+    }
+
+    fn offers(&self, op: &Op, _: &Tree) -> bool {
+        op.is_plain()
+    }
+
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         self.nodes.fsck(disk)
     }

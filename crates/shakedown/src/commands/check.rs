@@ -1,8 +1,11 @@
 //! `shakedown check`: search, crash, recover, judge.
 
-use std::thread::available_parallelism;
+use std::{
+    fs, io,
+    thread::{self, available_parallelism},
+};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use check::{Affected, RunOptions, Violated};
 use explore::{Budget, Order, SearchError, Stop};
 
@@ -37,6 +40,9 @@ struct Job {
 /// Wrong usage, or a folder that cannot be used.
 pub fn run(arguments: &Check) -> Result<Verdict> {
     let stop = stop_on_signals()?;
+    if arguments.as_task.is_some() {
+        stop_with_standard_input(&stop);
+    }
     let job = match &arguments.resume {
         None => begin(arguments)?,
         Some(folder) => {
@@ -67,7 +73,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
 
 /// A new run.
 fn begin(arguments: &Check) -> Result<Job> {
-    let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?;
+    let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?.against(&arguments.against)?;
     let settings = Settings::new(&named, &arguments.plan)?;
     named.ready()?;
     let budget = bounds(arguments, settings.depth_max)?;
@@ -89,7 +95,7 @@ fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     let mut settings = earlier.settings.clone();
     settings.load()?;
     settings.fits_into_memory()?;
-    let named = Named::parse(&settings.target)?;
+    let named = Named::parse(&settings.target)?.against(&settings.against)?;
     named.ready()?;
     Ok(Job {
         named,
@@ -145,14 +151,19 @@ impl Job {
             stop,
             checkpoint: self.folder.as_ref().map(Folder::checkpoint),
             resume: self.earlier.is_some(),
+            note_states: arguments.as_task.is_some(),
             ..self.settings.run_options(&self.named)
         };
-        let mut display = Display::new(arguments.json);
+        let mut display = if arguments.as_task.is_some() { Display::lines() } else { Display::new(arguments.json) };
         let checked = self.named.target.check(self.settings.check_options(), &run, &mut |progress, work| {
             display.show(progress, work);
         });
         display.end();
         let report = checked?;
+        if let (Some(file), Some(states)) = (&arguments.as_task, &report.state_hashes) {
+            let bytes: Vec<u8> = states.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            fs::write(file, bytes).with_context(|| format!("write {}", file.display()))?;
+        }
         ensure!(
             report.work.ops > 0
                 || report.states != 1
@@ -161,6 +172,13 @@ impl Job {
             "use --ops {}: {} has none of these ops",
             self.settings.op_set.as_deref().unwrap_or(""),
             self.named.entry.name
+        );
+        let is_idle = report.work.ops == 0 && report.violations.is_empty();
+        ensure!(
+            self.named.against.is_empty() || !is_idle,
+            "compare {} with {}: there is no op that all of them have",
+            self.named.name,
+            self.named.against.join(" and ")
         );
         let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
         let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
@@ -193,4 +211,13 @@ impl Job {
 
 fn affected(Affected { count, names }: &Affected) -> AffectedSummary {
     AffectedSummary { count: *count, names: names.clone() }
+}
+
+/// A task ends when whoever started it is gone: the pipe between them closes then, however that comes about.
+fn stop_with_standard_input(stop: &Stop) {
+    let stop = stop.clone();
+    thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        stop.stop();
+    });
 }

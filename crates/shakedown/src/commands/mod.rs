@@ -5,6 +5,7 @@ pub mod check;
 pub mod kernel;
 pub mod mount;
 pub mod replay;
+pub mod swarm;
 pub mod targets;
 pub mod zoo;
 

@@ -22,7 +22,7 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     let text = text_file::read(&arguments.trace).with_context(|| format!("read {file}"))?;
     let in_file = || format!("use {file}");
     let mut trace = Trace::from_json(&text).with_context(in_file)?;
-    let named = Named::parse(&trace.target).with_context(in_file)?;
+    let named = Named::parse(&trace.target).with_context(in_file)?.against(&trace.against).with_context(in_file)?;
     named.ready()?;
     if arguments.minimise {
         trace = named.target.minimise(&trace).with_context(in_file)?;
@@ -38,7 +38,8 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
         return Ok(Verdict::NothingFound);
     }
     let paint = Paint::for_stdout();
-    let heading = format!("{} of {}", trace.property, named.full_name());
+    let sides = [&[named.full_name()], &trace.against[..]].concat().join(" against ");
+    let heading = format!("{} of {sides}", trace.property);
     screen::print(&format!("{}\n\n{}", paint.strong(&heading), told.text))?;
     Ok(Verdict::of(told.shows_violation))
 }

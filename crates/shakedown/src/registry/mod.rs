@@ -16,8 +16,10 @@ mod models;
 mod name;
 mod options;
 mod quoted;
+mod reference;
 
-use check::Checkable;
+use anyhow::{Context as _, ensure};
+use check::{Checkable, Comparison};
 
 pub use self::{
     name::UnknownTarget,
@@ -47,17 +49,30 @@ pub enum Kind {
     FixedFiles,
     /// A file system whose workload the user can choose.
     Files,
+    /// A file system whose power is never cut: the reference, or several that are compared. The user can choose the
+    /// workload.
+    Undisturbed,
 }
 
 impl Kind {
     /// Whether it has a disk, so that its power can be cut and a contract can be demanded.
     pub fn has_disk(self) -> bool {
+        matches!(self, Self::FixedFiles | Self::Files)
+    }
+
+    /// Whether it does ops.
+    pub fn has_files(self) -> bool {
         self != Self::Plain
+    }
+
+    /// Whether the user can choose the workload.
+    pub fn takes_workload(self) -> bool {
+        matches!(self, Self::Files | Self::Undisturbed)
     }
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 27] = [
+pub const TARGETS: [&Entry; 28] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -85,6 +100,7 @@ pub const TARGETS: [&Entry; 27] = [
     &hosts::EXT2,
     &hosts::EXT4,
     &commands::FUSE,
+    &reference::REFERENCE,
 ];
 
 /// A target that can be checked.
@@ -95,7 +111,9 @@ pub struct Named {
     pub entry: &'static Entry,
     /// Every option, given or not.
     pub chosen: Chosen,
-    /// The target itself.
+    /// What it is compared with, as the user gave it.
+    pub against: Vec<String>,
+    /// The target itself, or the comparison.
     pub target: Box<dyn Checkable>,
 }
 
@@ -107,7 +125,33 @@ impl Named {
     pub fn parse(name: &str) -> Result<Self, UnknownTarget> {
         let (entry, chosen) = name::parse(name)?;
         let target = (entry.make)(&chosen);
-        Ok(Self { name: name.to_owned(), entry, chosen, target })
+        Ok(Self { name: name.to_owned(), entry, chosen, against: Vec::new(), target })
+    }
+
+    /// The comparison of this target with the ones of these names.
+    ///
+    /// # Errors
+    /// A name stands for no target, or for none that can be compared.
+    pub fn against(self, names: &[String]) -> anyhow::Result<Self> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let mut sides = vec![(self.name.clone(), self.target)];
+        for name in names {
+            sides.push((name.clone(), Self::parse(name)?.target));
+        }
+        let target = Box::new(Comparison::new(sides).context("use --against")?);
+        Ok(Self { against: names.to_vec(), target, ..self })
+    }
+
+    /// How it is asked for: `model:cow --against ref`.
+    pub fn with_rivals(&self) -> String {
+        [&[self.entry.name.to_owned()], &self.against[..]].concat().join(" --against ")
+    }
+
+    /// What is checked, which decides which flags make sense.
+    pub fn kind(&self) -> Kind {
+        if self.against.is_empty() { self.entry.kind } else { Kind::Undisturbed }
     }
 
     /// Sees whether it can be checked on this machine.
@@ -115,6 +159,8 @@ impl Named {
     /// # Errors
     /// Something is missing; the words say what to do about it.
     pub fn ready(&self) -> anyhow::Result<()> {
+        let is_alone = self.against.is_empty() && self.entry.kind == Kind::Undisturbed;
+        ensure!(!is_alone, "check {} alone: name what to compare it with, --against TARGET", self.name);
         self.target.ready().map_err(anyhow::Error::msg)
     }
 
@@ -122,6 +168,7 @@ impl Named {
     pub fn full_name(&self) -> String {
         match self.chosen.without(commands::COMMAND) {
             Some((command, rest)) => format!("{}:{}?{rest}", self.entry.name, quoted::quoted(command)),
+            None if self.entry.options.is_empty() => self.entry.name.to_owned(),
             None => format!("{}?{}", self.entry.name, self.chosen),
         }
     }

@@ -78,6 +78,9 @@ fn entry(plain: &str) -> Result<&'static Entry, String> {
 
 fn option(entry: &'static Entry, word: &str) -> Result<(&'static TargetOption, String), String> {
     let names: Vec<&'static str> = entry.options.iter().map(|option| option.name).collect();
+    if names.is_empty() {
+        return Err(format!("{} has no options", entry.name));
+    }
     let Some((name, value)) = word.split_once('=') else {
         return Err(format!("{word:?} is no option; one looks like {}={}", names[0], entry.options[0].fallback.says()));
     };
@@ -178,6 +181,7 @@ mod tests {
             ("model:f2fs?nids=immediate,fsync=checkpoint", "nids=immediate does nothing with fsync=checkpoint"),
             ("model:link?threads=2,files=1", "threads=2 does nothing with files=1"),
             ("model:index?files=1,threads=2", "threads=2 does nothing with files=1"),
+            ("ref?x=1", "ref has no options"),
             ("", "there is no such target"),
         ];
         for (name, expected) in cases {

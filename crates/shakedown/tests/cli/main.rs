@@ -1,5 +1,6 @@
 //! The program as users run it: what it prints, what it writes, what its exit code says.
 
+mod against;
 mod characterise;
 mod check;
 mod errors;
@@ -7,6 +8,7 @@ mod mount;
 mod program;
 mod replay;
 mod runs;
+mod swarm;
 mod text;
 mod workloads;
 mod zoo;

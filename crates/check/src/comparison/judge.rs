@@ -1,0 +1,232 @@
+//! One op on all sides, and where they do not agree.
+//!
+//! Outcomes must be the same, then trees. With two sides a difference is just that; with three or more the majority
+//! names the odd one out. A side that refuses for want of room is excused (`legal.rs`): those that did the op are put
+//! back to where they were before it, as the reference is in a check of one target, and must then look alike again.
+
+use disk::OpIndex;
+use explore::Property;
+use smallvec::SmallVec;
+use vfs::{Errno, Op, Outcome, Tree, tree::Aspect};
+
+use super::{Comparison, SideState, state::Compared};
+use crate::{
+    compare::{OUTCOME, TREE},
+    crash::CONTENTS,
+    legal,
+    target::Finding,
+};
+
+/// What an op came to.
+pub(super) struct Judged {
+    /// What each side said, in their order.
+    pub outcomes: Vec<Outcome>,
+    /// What each side shows afterwards.
+    pub trees: Vec<Result<Tree, Errno>>,
+    /// What is wrong.
+    pub wrong: Vec<Finding>,
+    /// Whether a side had no room for what another one did.
+    pub refused: bool,
+    /// Where the search goes on; `None` after something critical.
+    pub next: Option<Compared>,
+}
+
+impl Comparison {
+    /// All sides freshly made; what is wrong if they do not even look alike then.
+    pub(super) fn start(&self) -> Result<Compared, Finding> {
+        let mut states: SmallVec<[Option<SideState>; 3]> = SmallVec::new();
+        let mut first: Option<Tree> = None;
+        let conventions = self.conventions();
+        let named = |number: usize| move |finding: Finding| self.on_side(number, finding);
+        for (number, side) in self.sides().enumerate() {
+            if side.adopts() {
+                states.push(None);
+                continue;
+            }
+            let state = side.start(None, conventions).map_err(named(number))?;
+            let tree = self.look(number, &state).map_err(|errno| named(number)(unreadable(errno)))?;
+            first.get_or_insert(tree);
+            states.push(Some(state));
+        }
+        let start = |(number, (side, state)): (usize, (_, Option<SideState>))| {
+            let side: &dyn super::Side = side;
+            state.map_or_else(|| side.start(first.as_ref(), conventions), Ok).map_err(named(number))
+        };
+        let sides: Result<SmallVec<[SideState; 3]>, Finding> =
+            self.sides().zip(states).enumerate().map(start).collect();
+        let sides = sides?;
+        let trees: Vec<_> = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
+        let wrong = self.compare_trees(&trees);
+        match (wrong.into_iter().next(), trees.into_iter().next()) {
+            (Some(wrong), _) => Err(wrong),
+            (None, Some(Ok(tree))) => Ok(Compared::fresh(sides, tree)),
+            (None, _) => Err(unreadable(Errno::EIO)),
+        }
+    }
+
+    /// Does an op on all sides and compares.
+    pub(super) fn judge(&self, before: &Compared, op: &Op) -> Judged {
+        let mut sides = before.sides.clone();
+        let run = |(side, state): (&dyn super::Side, &mut SideState)| side.run(state, op, OpIndex(before.ops));
+        let outcomes: Vec<Outcome> = self.sides().zip(&mut sides).map(run).collect();
+        let mut judged = Judged { outcomes, trees: Vec::new(), wrong: self.wrong(&sides), refused: false, next: None };
+        if judged.is_broken() {
+            return judged;
+        }
+        let refusal = judged.outcomes.iter().find(|outcome| legal::has_no_room(op, outcome)).cloned();
+        let mut compared = judged.outcomes.clone();
+        if let Some(refusal) = &refusal {
+            for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_ok()) {
+                judged.refused = true;
+                outcome.clone_from(refusal);
+                sides[number] = before.sides[number].clone();
+            }
+        }
+        judged.wrong.extend(self.compare_outcomes(op, &compared));
+        judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
+        if !judged.is_broken() {
+            judged.wrong.extend(self.compare_trees(&judged.trees));
+        }
+        if !judged.is_broken()
+            && let Some(Ok(tree)) = judged.trees.first()
+        {
+            judged.next = Some(before.after(op, &compared[0], sides, tree.clone()));
+        }
+        judged
+    }
+
+    /// What a side shows, as far as sides can be compared by it.
+    fn look(&self, number: usize, state: &SideState) -> Result<Tree, Errno> {
+        self.side(number).observe(state).map(legal::comparable)
+    }
+
+    /// What sides themselves report.
+    fn wrong(&self, states: &[SideState]) -> Vec<Finding> {
+        let of_side = |(number, (side, state)): (usize, (&dyn super::Side, &SideState))| {
+            side.wrong(state).into_iter().map(move |finding| self.on_side(number, finding))
+        };
+        self.sides().zip(states).enumerate().flat_map(of_side).collect()
+    }
+
+    fn compare_outcomes(&self, op: &Op, outcomes: &[Outcome]) -> Option<Finding> {
+        let groups = Groups::of(outcomes, |one, other| one == other);
+        if groups.0.len() < 2 {
+            return None;
+        }
+        let all_succeeded = outcomes.iter().all(Result::is_ok);
+        let says = |outcome: &Outcome| match outcome {
+            Ok(value) if all_succeeded => format!("returned {value:?}"),
+            Ok(_) => "succeeded".to_owned(),
+            Err(errno) => format!("failed with {errno}"),
+        };
+        let tell = |group: &Vec<usize>| format!("{} on {}", says(&outcomes[group[0]]), self.names(group));
+        Some(Finding { property: OUTCOME, detail: format!("{op} {}", groups.tell(tell)) })
+    }
+
+    fn compare_trees(&self, trees: &[Result<Tree, Errno>]) -> Vec<Finding> {
+        let same = |one: &Result<Tree, Errno>, other: &Result<Tree, Errno>| match (one, other) {
+            (Ok(one), Ok(other)) => one.same_as(other),
+            (one, other) => one.as_ref().err() == other.as_ref().err(),
+        };
+        let groups = Groups::of(trees, same);
+        let failed = trees.iter().enumerate().find_map(|(number, tree)| Some((number, *tree.as_ref().err()?)));
+        if let Some((number, errno)) = failed {
+            return vec![self.on_side(number, unreadable(errno))];
+        }
+        let Some((found, expected)) = groups.odd_and_other() else { return Vec::new() };
+        let (Ok(found_tree), Ok(expected_tree)) = (&trees[found[0]], &trees[expected[0]]) else { return Vec::new() };
+        let whose = match groups.majority() {
+            Some(_) => format!("on {}, the odd one out: ", self.names(found)),
+            None => format!("on {}, compared with {}: ", self.names(found), self.names(expected)),
+        };
+        let of = |property: Property, is_wanted: fn(&Aspect) -> bool| {
+            let differences = vfs::tree::diff(found_tree, expected_tree).0;
+            let lines: Vec<String> =
+                differences.iter().filter(|one| is_wanted(&one.aspect)).map(ToString::to_string).collect();
+            (!lines.is_empty()).then(|| Finding { property, detail: format!("{whose}{}", lines.join("; ")) })
+        };
+        let contents = of(CONTENTS, |aspect| *aspect == Aspect::Contents);
+        of(TREE, |aspect| *aspect != Aspect::Contents).into_iter().chain(contents).collect()
+    }
+
+    /// A finding of one side.
+    fn on_side(&self, number: usize, Finding { property, detail }: Finding) -> Finding {
+        Finding { property, detail: format!("on {}: {detail}", self.names(&[number])) }
+    }
+}
+
+impl Judged {
+    fn is_broken(&self) -> bool {
+        self.wrong.iter().any(Finding::is_critical)
+    }
+}
+
+fn unreadable(errno: Errno) -> Finding {
+    Finding { property: TREE, detail: format!("cannot be read: {errno}") }
+}
+
+/// Which sides say the same, in the order of the sides.
+struct Groups(Vec<Vec<usize>>);
+
+impl Groups {
+    fn of<A>(answers: &[A], same: impl Fn(&A, &A) -> bool) -> Self {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (number, answer) in answers.iter().enumerate() {
+            match groups.iter_mut().find(|group| same(&answers[group[0]], answer)) {
+                Some(group) => group.push(number),
+                None => groups.push(vec![number]),
+            }
+        }
+        Self(groups)
+    }
+
+    /// The group that has more than half of all sides, if the others are not alone against it.
+    fn majority(&self) -> Option<&Vec<usize>> {
+        let sides: usize = self.0.iter().map(Vec::len).sum();
+        self.0.iter().find(|group| group.len() * 2 > sides)
+    }
+
+    /// In words: the odd one out first, if there is one.
+    fn tell(&self, tell: impl Fn(&Vec<usize>) -> String) -> String {
+        match (self.majority(), self.0.len()) {
+            (Some(majority), 2) => {
+                let odd = self.0.iter().find(|group| *group != majority).unwrap_or(majority);
+                format!("{}, the odd one out, and {}", tell(odd), tell(majority))
+            }
+            _ => self.0.iter().map(tell).collect::<Vec<_>>().join(", and "),
+        }
+    }
+
+    /// A group that is not the majority, and the one that it is compared with: the majority, or else the last.
+    fn odd_and_other(&self) -> Option<(&Vec<usize>, &Vec<usize>)> {
+        let last = self.0.last().filter(|_| self.0.len() > 1)?;
+        let other = self.majority().unwrap_or(last);
+        Some((self.0.iter().find(|group| *group != other)?, other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_majority_is_more_than_half() {
+        let majority = |answers: &[u8]| Groups::of(answers, PartialEq::eq).majority().cloned();
+        assert_eq!(majority(&[1, 2, 1]), Some(vec![0, 2]));
+        assert_eq!(majority(&[1, 2]), None);
+        assert_eq!(majority(&[1, 2, 3]), None);
+        assert_eq!(majority(&[1, 1, 2, 2]), None);
+        assert_eq!(majority(&[1, 1, 2, 3]), None);
+    }
+
+    #[test]
+    fn the_odd_one_is_told_from_the_one_it_is_compared_with() {
+        let odd = |answers: &[u8]| {
+            let groups = Groups::of(answers, PartialEq::eq);
+            groups.odd_and_other().map(|(odd, other)| (odd.clone(), other.clone()))
+        };
+        assert_eq!(odd(&[1, 1, 1]), None);
+        assert_eq!(odd(&[1, 1, 2]), Some((vec![2], vec![0, 1])));
+        assert_eq!(odd(&[1, 2]), Some((vec![0], vec![1])));
+    }
+}

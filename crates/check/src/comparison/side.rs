@@ -1,0 +1,195 @@
+//! One side of a comparison: any target, with its types hidden.
+//!
+//! A target's memory has a type of its own, so several different targets cannot stand in one state of a search. Behind
+//! [`Side`] they can: memory is boxed and can be cloned, and an op is done as a whole, without a power cut.
+
+use std::any::Any;
+
+use disk::{CrashMode, Disk, OpIndex};
+use vfs::{
+    Conventions, Errno, Op, Outcome, Tree, Value,
+    generate::{ObjectBounds, OpSet},
+};
+
+use crate::{
+    recovery::RECOVERY_FAILS,
+    target::{Finding, Target, Task},
+};
+
+/// Something that ops are done to, beside others.
+pub trait Side: Send + Sync {
+    /// Whether it can be checked on this machine, see [`Target::ready`].
+    ///
+    /// # Errors
+    /// Something is missing, and the words say what to do about it.
+    fn ready(&self) -> Result<(), String>;
+
+    /// Whether it can begin with any tree; one that cannot begins with what its mkfs makes.
+    fn adopts(&self) -> bool {
+        false
+    }
+
+    /// A fresh file system, mounted; one that [`Side::adopts`] looks like `tree` and keeps to these conventions.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn start(&self, tree: Option<&Tree>, conventions: Conventions) -> Result<SideState, Finding>;
+
+    /// Does an op as a whole; `Op::Remount` is an unmount and a mount.
+    ///
+    /// # Errors
+    /// The errno of the op.
+    fn run(&self, state: &mut SideState, op: &Op, index: OpIndex) -> Outcome;
+
+    /// What a user sees.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn observe(&self, state: &SideState) -> Result<Tree, Errno>;
+
+    /// What it, or what runs it, reports to be wrong: a complaint stands alone, since it says more than all else.
+    fn wrong(&self, state: &SideState) -> Vec<Finding>;
+
+    /// Appends what decides its future.
+    fn encode(&self, state: &SideState, bytes: &mut Vec<u8>);
+
+    /// What it shows in its own way, see [`Target::conventions`].
+    fn conventions(&self) -> Conventions;
+
+    /// The kinds of ops that it has.
+    fn ops(&self) -> OpSet;
+
+    /// The bytes of its longest name, if that is fewer than Linux allows.
+    fn name_bytes_max(&self) -> Option<usize>;
+
+    /// How far a workload of it goes, see [`Target::bounds`].
+    fn bounds(&self) -> ObjectBounds;
+
+    /// Whether it has an op of a kind that it has with these very arguments, see [`Target::offers`].
+    fn offers(&self, op: &Op, tree: &Tree) -> bool;
+}
+
+/// A mounted file system behind a [`Side`].
+#[derive(Clone)]
+pub struct SideState {
+    memory: Box<dyn Memory>,
+    disk: Disk,
+}
+
+/// What a file system keeps in memory, whatever its type.
+trait Memory: Any + Send + Sync {
+    fn cloned(&self) -> Box<dyn Memory>;
+}
+
+impl<M: Any + Clone + Send + Sync> Memory for M {
+    fn cloned(&self) -> Box<dyn Memory> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Memory> {
+    fn clone(&self) -> Self {
+        // The box is a memory too; it is what lies in it that is to be cloned.
+        (**self).cloned()
+    }
+}
+
+impl SideState {
+    pub(super) fn new<M: Any + Clone + Send + Sync>(memory: M, disk: Disk) -> Self {
+        Self { memory: Box::new(memory), disk }
+    }
+
+    /// The memory, by the type that its side gave it.
+    pub(super) fn memory<M: Any>(&self) -> &M {
+        let memory: &dyn Any = &*self.memory;
+        memory.downcast_ref().expect("a state is handed only to the side that made it")
+    }
+
+    pub(super) fn parts<M: Any>(&mut self) -> (&mut M, &mut Disk) {
+        let memory: &mut dyn Any = &mut *self.memory;
+        (memory.downcast_mut().expect("a state is handed only to the side that made it"), &mut self.disk)
+    }
+}
+
+impl<T: Target> Side for T {
+    fn ready(&self) -> Result<(), String> {
+        Target::ready(self)
+    }
+
+    fn start(&self, _: Option<&Tree>, _: Conventions) -> Result<SideState, Finding> {
+        let failed = |errno| Finding {
+            property: RECOVERY_FAILS,
+            detail: format!("a fresh file system does not mount: {errno}"),
+        };
+        let mut disk = Disk::with_cache(self.mkfs(), self.cache());
+        let mounted = self.mount(&mut disk).map_err(failed)?;
+        if let Some(complaint) = self.complaint(&mounted) {
+            return Err(complaint);
+        }
+        Ok(SideState::new(mounted, settled(self, &disk)))
+    }
+
+    fn run(&self, state: &mut SideState, op: &Op, index: OpIndex) -> Outcome {
+        let (mounted, disk) = state.parts::<T::Mounted>();
+        let outcome = if *op == Op::Remount {
+            remount(self, mounted, disk)
+        } else {
+            let mut task = Task { op: op.clone(), index, choice: 0, pc: 0, registers: [0; 12] };
+            loop {
+                if let Some(outcome) = self.step(mounted, disk, &mut task) {
+                    break outcome;
+                }
+            }
+        };
+        *disk = settled(self, disk);
+        outcome
+    }
+
+    fn observe(&self, state: &SideState) -> Result<Tree, Errno> {
+        Target::observe(self, state.memory(), &state.disk)
+    }
+
+    fn wrong(&self, state: &SideState) -> Vec<Finding> {
+        let mounted = state.memory();
+        match self.complaint(mounted) {
+            Some(complaint) => vec![complaint],
+            None => self.invariants(mounted, &state.disk),
+        }
+    }
+
+    fn encode(&self, state: &SideState, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&state.disk.fingerprint(CrashMode::Off).to_le_bytes());
+        Target::encode(self, state.memory(), bytes);
+    }
+
+    fn conventions(&self) -> Conventions {
+        Target::conventions(self)
+    }
+
+    fn ops(&self) -> OpSet {
+        Target::ops(self)
+    }
+
+    fn name_bytes_max(&self) -> Option<usize> {
+        Target::name_bytes_max(self)
+    }
+
+    fn bounds(&self) -> ObjectBounds {
+        Target::bounds(self)
+    }
+
+    fn offers(&self, op: &Op, tree: &Tree) -> bool {
+        Target::offers(self, op, tree)
+    }
+}
+
+fn remount<T: Target>(target: &T, mounted: &mut T::Mounted, disk: &mut Disk) -> Outcome {
+    target.unmount(mounted, disk)?;
+    *mounted = target.mount(disk)?;
+    Ok(Value::Done)
+}
+
+/// The disk as it looks, with nothing pending: the power is never cut here.
+fn settled<T: Target>(target: &T, disk: &Disk) -> Disk {
+    Disk::with_cache(disk.image().clone(), target.cache())
+}

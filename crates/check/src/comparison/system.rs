@@ -1,0 +1,178 @@
+//! A comparison as a searchable system, and one whole search of it.
+
+use explore::{Progress, Property, SearchError, Step, System};
+use vfs::{Op, generate::ObjectBounds};
+
+use super::{Comparison, state::Compared};
+use crate::{
+    counts::{Counts, Judged, Work},
+    noted::Noted,
+    options::{CheckOptions, Equality},
+    run::{CheckReport, PANIC, RunOptions, Violated, search},
+    target::Finding,
+    trace::{Move, OpMove, Trace},
+    workload::Workload,
+};
+
+/// Searches the states of a comparison.
+struct Comparer<'a> {
+    comparison: &'a Comparison,
+    equality: Equality,
+    workload: &'a Workload,
+    bounds: ObjectBounds,
+    counts: Counts,
+}
+
+impl System for Comparer<'_> {
+    type State = Compared;
+    type Action = Op;
+    type Evidence = String;
+
+    fn initial(&self) -> Vec<Compared> {
+        let start = self.comparison.start().into_iter();
+        let place = self.workload.script.as_ref().map(|set| set.root()).unwrap_or_default();
+        start.map(|state| Compared { place, ..state }).collect()
+    }
+
+    fn actions(&self, state: &Compared, actions: &mut Vec<Op>) {
+        self.comparison.propose(state, self.workload, &self.bounds, actions);
+    }
+
+    fn apply(&self, state: &Compared, op: &Op, step: &mut Step<'_, Self>) {
+        let judged = self.comparison.judge(state, op);
+        if !self.counts.is_repeating() {
+            self.counts.op(op);
+            self.counts.refused(judged.refused);
+        }
+        for Finding { property, detail } in judged.wrong {
+            step.violated(property, || detail);
+        }
+        if let Some(next) = judged.next {
+            let place = self.workload.script.as_ref().and_then(|set| set.child(state.place, op));
+            step.leads_to(Compared { place: place.unwrap_or(state.place), ..next });
+        }
+    }
+
+    fn repetition_begins(&self) {
+        self.counts.repeat(true);
+    }
+
+    fn repetition_is_over(&self) {
+        self.counts.repeat(false);
+    }
+
+    /// Covers each side as it is, and the tree. It leaves out how many ops there were, unless a script goes by that.
+    fn encode(&self, state: &Compared, bytes: &mut Vec<u8>) {
+        state.encode(self.comparison, Equality::Full, bytes);
+        self.encode_plan(state, bytes);
+    }
+
+    /// By the chosen equality; usually the tree alone, which is all that two sides have in common.
+    fn canonical(&self, state: &Compared, bytes: &mut Vec<u8>) {
+        state.encode(self.comparison, self.equality, bytes);
+        self.encode_plan(state, bytes);
+    }
+}
+
+impl Comparer<'_> {
+    fn encode_plan(&self, state: &Compared, bytes: &mut Vec<u8>) {
+        if self.workload.script.is_some() {
+            state.place.encode(bytes);
+        }
+    }
+}
+
+pub(super) fn check(
+    comparison: &Comparison,
+    options: CheckOptions,
+    run: &RunOptions,
+    progress: &mut (dyn FnMut(&Progress, &Work) + Send),
+) -> Result<CheckReport, SearchError> {
+    let workload = &run.workload;
+    let bounds = comparison.bounds(workload);
+    let comparer = Comparer {
+        comparison,
+        equality: options.equality,
+        workload,
+        bounds,
+        counts: Counts::new(workload.weighted.as_ref()),
+    };
+    let traces = Traces { comparison, options, run };
+    let options_json = serde_json::to_string(&options).expect("plain data");
+    let identity = format!("{} {:?} {options_json} {workload:?}", run.target, comparison.against());
+    let noted = Noted::new(&comparer, run.note_states);
+    let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work())).run() {
+        Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparison.start().err())),
+        report => report?,
+    };
+    let work = comparer.counts.work();
+    let ops = |moves: &[explore::Move<Op>]| moves.iter().map(|a_move| a_move.action.clone()).collect();
+    let panic = report.panic.iter().map(|panic| {
+        let found = (PANIC, panic.message.clone());
+        traces.violated(found, 1, ops(&panic.trace))
+    });
+    let violations = report.violations.iter().map(|violation| {
+        traces.violated((violation.property, violation.evidence.clone()), violation.count, ops(&violation.trace))
+    });
+    Ok(CheckReport {
+        states: report.states,
+        states_revisited: report.states_revisited,
+        depth: report.depth,
+        complete: report.complete && options.equality == Equality::Full,
+        limits: report.limits,
+        work,
+        judged: Judged::default(),
+        inputs: comparer.counts.inputs(),
+        state_hashes: noted.states(),
+        violations: panic.chain(violations).collect(),
+        workloads: None,
+        memory: report.memory,
+        elapsed: report.elapsed,
+    })
+}
+
+/// What all traces of one search share.
+struct Traces<'a> {
+    comparison: &'a Comparison,
+    options: CheckOptions,
+    run: &'a RunOptions,
+}
+
+impl Traces<'_> {
+    fn violated(&self, (property, detail): (Property, String), count: u64, ops: Vec<Op>) -> Violated {
+        let Property { name, severity } = property;
+        let trace = Trace {
+            version: Trace::version_with(&self.comparison.against()),
+            target: self.run.target.clone(),
+            against: self.comparison.against(),
+            workload: None,
+            options: self.options,
+            property: name.to_owned(),
+            severity,
+            detail,
+            schedule: (0..ops.len()).map(|op| Move::Run(OpMove::undisturbed(op))).collect(),
+            ops,
+        };
+        Violated { property: name.to_owned(), severity, count, workloads: None, trace }
+    }
+
+    /// The report on sides that differ, or fail, before anything is done.
+    fn of_nothing(&self, wrong: Option<Finding>) -> CheckReport {
+        let violation = |Finding { property, detail }: Finding| self.violated((property, detail), 1, Vec::new());
+        CheckReport {
+            states: 0,
+            states_revisited: 0,
+            depth: 0,
+            complete: false,
+            limits: Vec::new(),
+            work: Work::default(),
+            judged: Judged::default(),
+            inputs: None,
+            state_hashes: None,
+            violations: wrong.map(violation).into_iter().collect(),
+            workloads: None,
+            memory: explore::MemoryUse::default(),
+            elapsed: std::time::Duration::ZERO,
+        }
+    }
+}

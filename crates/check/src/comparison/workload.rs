@@ -1,0 +1,79 @@
+//! Which ops a comparison tries: what every side has, and unmounting in between.
+
+use vfs::{
+    Op, OpKind, Path,
+    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    open::OpenFiles,
+};
+
+use super::{Comparison, Side, state::Compared};
+use crate::{legal, workload::Workload};
+
+impl Comparison {
+    /// The kinds of ops that every side has.
+    pub(super) fn common_ops(&self) -> OpSet {
+        self.sides().map(Side::ops).fold(OpSet::ALL, OpSet::intersection)
+    }
+
+    /// Appends the ops that may come next.
+    pub(super) fn propose(&self, state: &Compared, workload: &Workload, bounds: &ObjectBounds, ops: &mut Vec<Op>) {
+        match (&workload.script, &workload.weighted) {
+            (Some(set), _) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
+            (None, Some(weighted)) => {
+                ops.extend(weighted.draw(&state.tree, state.ops, |op| self.all_offer(op, state)));
+            }
+            (None, None) => {
+                let possible = object_ops(&state.tree, &OpenFiles::new(), bounds);
+                ops.extend(possible.into_iter().filter(|op| self.all_offer(op, state)));
+            }
+        }
+    }
+
+    /// Whether every side has an op, with these arguments.
+    pub(super) fn all_offer(&self, op: &Op, state: &Compared) -> bool {
+        !legal::depends_on_block_size(op)
+            && self.sides().all(|side| {
+                let short_enough = |path: &&Path| {
+                    let bytes_max = side.name_bytes_max().unwrap_or(usize::MAX);
+                    path.as_str().split('/').all(|name| name.len() <= bytes_max)
+                };
+                side.ops().contains(op.kind()) && op.paths().iter().all(short_enough) && side.offers(op, &state.tree)
+            })
+    }
+
+    /// How far the workload goes: no further than any side would by itself. Where the user names no ops it is those
+    /// that find most in the fewest states, and remounts, which show what caches hide.
+    pub(super) fn bounds(&self, workload: &Workload) -> ObjectBounds {
+        let own =
+            self.sides().filter(|side| !side.adopts()).map(Side::bounds).reduce(|one, other| narrower(one, &other));
+        let common = own.unwrap_or_else(|| self.side(0).bounds());
+        let whole = OpSet::of(&[OpKind::Remount]);
+        let asked = workload.ops.unwrap_or(OpSet::DEFAULT.union(whole));
+        let ops = common.ops.union(whole).intersection(asked);
+        Workload { ops: Some(ops), ..workload.clone() }.within(&ObjectBounds { ops, ..common })
+    }
+}
+
+/// What lies within the bounds of both.
+fn narrower(one: ObjectBounds, other: &ObjectBounds) -> ObjectBounds {
+    let size_max = one.size_max.min(other.size_max);
+    let block = one.block.max(other.block);
+    let common: Vec<_> = one.names.iter().filter(|name| other.names.contains(name)).cloned().collect();
+    let names = if common.is_empty() { one.names } else { common };
+    ObjectBounds {
+        ops: one.ops.intersection(other.ops),
+        files_max: one.files_max.min(other.files_max),
+        dirs_max: one.dirs_max.min(other.dirs_max),
+        depth_max: one.depth_max.min(other.depth_max),
+        size_max,
+        // A block of one that is more than a file of the other can hold becomes as much as it can hold.
+        block: if block.get() > size_max { size_max.try_into().unwrap_or(block) } else { block },
+        names,
+        slots_max: one.slots_max.min(other.slots_max),
+        open_flags: one.open_flags.into_iter().filter(|flags| other.open_flags.contains(flags)).collect(),
+        write_places: if one.write_places == other.write_places { one.write_places } else { WritePlaces::End },
+        write_via: one.write_via.into_iter().filter(|via| other.write_via.contains(via)).collect(),
+        fallocate: one.fallocate.into_iter().filter(|how| other.fallocate.contains(how)).collect(),
+        rename: one.rename.into_iter().filter(|how| other.rename.contains(how)).collect(),
+    }
+}

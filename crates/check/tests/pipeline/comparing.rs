@@ -1,0 +1,281 @@
+//! Comparisons of targets with each other: right ones agree, a wrong one is named, by the majority if there is one.
+//!
+//! The file systems are references that unmount and mount, so that they are right but for what a test adds.
+
+use std::sync::Mutex;
+
+use check::{
+    CheckOptions, CheckReport, Checkable, Comparison, Equality, InProcess, NoSide, Promise, RunOptions, Target, Task,
+    Trace, View, Weighted, Workload,
+};
+use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
+use explore::{Budget, Order};
+use vfs::{Errno, Op, Outcome, Reference, Tree};
+
+use crate::searching::{minimised, violated};
+
+/// A reference that is saved when it is unmounted; the disk says which of those saved it is.
+struct Kept {
+    saved: Mutex<Vec<Reference>>,
+    wrong: Wrong,
+}
+
+/// What a file system does besides, or instead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    /// It forgets at every mount.
+    ForgetsAll,
+    /// `mkdir` lets others in.
+    Mode,
+    /// A name that is taken is no reason to fail.
+    Taken,
+    /// It has room for one file. That is not wrong.
+    Small,
+    /// It has room for one file, and what it refuses happens all the same.
+    SmallAndLies,
+}
+
+impl Kept {
+    fn boxed(wrong: Wrong) -> Box<dyn Checkable> {
+        Box::new(Self { saved: Mutex::new(vec![Reference::new()]), wrong })
+    }
+}
+
+impl Target for Kept {
+    type Mounted = Reference;
+
+    fn mkfs(&self) -> Image {
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 })
+    }
+
+    fn mount(&self, disk: &mut Disk) -> Result<Reference, Errno> {
+        let mut number = [0; 4];
+        disk.read(Block(0), &mut number).map_err(|_| Errno::EIO)?;
+        let number = u32::from_le_bytes(number) as usize;
+        let number = if self.wrong == Wrong::ForgetsAll { 0 } else { number };
+        Ok(self.saved.lock().unwrap()[number].clone())
+    }
+
+    fn unmount(&self, mounted: &mut Reference, disk: &mut Disk) -> Result<(), Errno> {
+        let mut saved = self.saved.lock().unwrap();
+        mounted.apply(&Op::Remount)?;
+        saved.push(mounted.clone());
+        let number = u32::try_from(saved.len() - 1).expect("a test is short");
+        disk.write(Block(0), &number.to_le_bytes()).map_err(|_| Errno::EIO)
+    }
+
+    fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        let is_full = !mounted.tree().root_is_empty();
+        Some(match (&task.op, self.wrong) {
+            (Op::Create { .. }, Wrong::Small | Wrong::SmallAndLies) if is_full => {
+                if self.wrong == Wrong::SmallAndLies {
+                    let _ = mounted.apply(&task.op);
+                }
+                Err(Errno::ENOSPC)
+            }
+            (Op::Mkdir { path, .. }, Wrong::Mode) => mounted.apply(&Op::Mkdir { path: path.clone(), mode: 0o777 }),
+            (Op::Create { .. }, Wrong::Taken) => mounted.apply(&task.op).or(Ok(vfs::Value::Done)),
+            (op, _) => mounted.apply(op),
+        })
+    }
+
+    fn observe(&self, mounted: &Reference, _: &Disk) -> Result<Tree, Errno> {
+        Ok(mounted.tree())
+    }
+
+    fn encode(&self, mounted: &Reference, bytes: &mut Vec<u8>) {
+        bytes.extend(mounted.tree().fingerprint().to_le_bytes());
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::default()
+    }
+
+    fn workload(&self, _: &View<'_, Self>, _: &mut Vec<Op>) {}
+}
+
+trait RootIsEmpty {
+    fn root_is_empty(&self) -> bool;
+}
+
+impl RootIsEmpty for Tree {
+    fn root_is_empty(&self) -> bool {
+        self.node(self.root).and_then(|root| root.entries()).is_none_or(std::collections::BTreeMap::is_empty)
+    }
+}
+
+fn comparison(sides: &[(&str, Option<Wrong>)]) -> Comparison {
+    let make = |(name, wrong): &(&str, Option<Wrong>)| {
+        let side: Box<dyn Checkable> = wrong.map_or_else(|| Box::new(InProcess) as Box<dyn Checkable>, Kept::boxed);
+        ((*name).to_owned(), side)
+    };
+    Comparison::new(sides.iter().map(make).collect()).expect("all of them are file systems")
+}
+
+fn options(equality: Equality) -> CheckOptions {
+    CheckOptions { crash: CrashMode::Off, equality, ..CheckOptions::default() }
+}
+
+fn search_with(comparison: &Comparison, equality: Equality, workload: Workload) -> CheckReport {
+    let walks = workload.weighted.as_ref().is_some_and(|weighted| weighted.by_step);
+    let run = RunOptions {
+        workload,
+        order: if walks { Order::RandomWalk } else { Order::BreadthFirst },
+        budget: Budget { depth: Some(if walks { 50 } else { 3 }), states: Some(20_000), ..Budget::default() },
+        ..RunOptions::exhaustive("first")
+    };
+    comparison.check(options(equality), &run, &mut |_, _| {}).expect("a search without a checkpoint cannot fail")
+}
+
+fn search(comparison: &Comparison) -> CheckReport {
+    let ops = Some("create,mkdir,unlink,rmdir,rename,remount".parse().unwrap());
+    search_with(comparison, Equality::Tree, Workload { ops, ..Workload::default() })
+}
+
+fn script(comparison: &Comparison, ops: &[&str]) -> CheckReport {
+    let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
+    search_with(comparison, Equality::Tree, Workload::scripted(&script))
+}
+
+/// The ops of the minimised trace of the only violation, and what it says.
+fn found(comparison: &Comparison, report: &CheckReport, property: &str) -> (Vec<String>, String) {
+    assert_eq!(violated(report), [property]);
+    let trace = minimised_here(comparison, &report.violations[0].trace);
+    (trace.ops.iter().map(ToString::to_string).collect(), trace.detail)
+}
+
+fn minimised_here(comparison: &Comparison, trace: &Trace) -> Trace {
+    assert_eq!(trace.version, 2, "what has `against` is of the version that has it");
+    minimised(comparison, trace)
+}
+
+#[test]
+fn right_ones_agree_by_tree_and_in_full() {
+    let both = comparison(&[("kept", Some(Wrong::Nothing)), ("ref", None)]);
+    let report = search(&both);
+    assert_eq!(violated(&report), [""; 0], "{:?}", report.violations);
+    assert!(!report.complete, "states that look alike counted as one");
+    let ops = Some("create,mkdir,remount".parse().unwrap());
+    let report = search_with(&both, Equality::Full, Workload { ops, ..Workload::default() });
+    assert!(report.complete && report.violations.is_empty(), "{report:?}");
+}
+
+#[test]
+fn a_difference_between_two_is_told_of_both() {
+    let both = comparison(&[("wrong", Some(Wrong::Mode)), ("ref", None)]);
+    let (ops, detail) = found(&both, &search(&both), "tree");
+    assert_eq!(ops, [r#"mkdir("/a", mode=0755)"#]);
+    assert_eq!(detail, "on wrong, compared with ref: /a: has mode 0777, expected mode 0755");
+}
+
+#[test]
+fn the_majority_names_the_odd_one_out() {
+    for (sides, odd) in [(["wrong", "right", "ref"], 0), (["right", "wrong", "ref"], 1)] {
+        let kind = |name: &str| match name {
+            "wrong" => Some(Wrong::Taken),
+            "right" => Some(Wrong::Nothing),
+            _ => None,
+        };
+        let three = comparison(&sides.map(|name| (name, kind(name))));
+        let report = script(&three, &[r#"create("/a", mode=0644)"#, r#"create("/a", mode=0644)"#]);
+        let (ops, detail) = found(&three, &report, "outcome");
+        assert_eq!(ops.len(), 2);
+        let others: Vec<&str> = (0..3).filter(|side| *side != odd).map(|side| sides[side]).collect();
+        assert_eq!(
+            detail,
+            format!(
+                "create(\"/a\", mode=0644) succeeded on wrong, the odd one out, and failed with EEXIST on {}",
+                others.join(" and ")
+            )
+        );
+    }
+}
+
+#[test]
+fn the_majority_names_the_odd_tree_too() {
+    let three = comparison(&[("right", Some(Wrong::Nothing)), ("ref", None), ("wrong", Some(Wrong::Mode))]);
+    let (_, detail) = found(&three, &search(&three), "tree");
+    assert_eq!(detail, "on wrong, the odd one out: /a: has mode 0777, expected mode 0755");
+}
+
+#[test]
+fn a_remount_shows_what_memory_hides() {
+    let both = comparison(&[("wrong", Some(Wrong::ForgetsAll)), ("ref", None)]);
+    let (ops, detail) = found(&both, &search(&both), "tree");
+    assert_eq!(ops.last().map(String::as_str), Some("remount()"));
+    assert_eq!(ops.len(), 2, "{ops:?}");
+    assert!(detail.starts_with("on wrong, compared with ref: /a: "), "{detail}");
+}
+
+#[test]
+fn want_of_room_is_no_difference_but_must_change_nothing() {
+    let both = comparison(&[("small", Some(Wrong::Small)), ("ref", None)]);
+    let report = search(&both);
+    assert_eq!(violated(&report), [""; 0], "{:?}", report.violations);
+    assert!(report.work.ops_refused > 0);
+    assert!(report.states > 5, "the search goes on from what both agree on");
+    let both = comparison(&[("small", Some(Wrong::SmallAndLies)), ("ref", None)]);
+    let (_, detail) = found(&both, &search(&both), "tree");
+    assert!(detail.starts_with("on small, compared with ref: "), "{detail}");
+}
+
+const WEIGHTS: &str = "[ops]\nopen = 2\nclose = 1\ncreate = 1\nwrite = 2\nunlink = 1\nmkdir = 1\nremount = 0.2\n";
+
+#[test]
+fn weighted_ops_are_compared_and_counted() {
+    let both = comparison(&[("kept", Some(Wrong::Nothing)), ("ref", None)]);
+    for by_step in [false, true] {
+        let weighted = Weighted { weights: WEIGHTS.parse().unwrap(), seed: 3, by_step };
+        let workload = Workload { weighted: Some(weighted), ..Workload::default() };
+        let report = search_with(&both, Equality::Tree, workload.clone());
+        assert_eq!(violated(&report), [""; 0], "{:?}", report.violations);
+        let inputs = report.inputs.expect("they are counted where weights are given");
+        let counted: u64 = inputs.0[0].partitions.iter().map(|partition| partition.count).sum();
+        assert_eq!(counted, report.work.ops);
+        let again = search_with(&both, Equality::Tree, workload).inputs;
+        assert!(by_step || again.as_ref() == Some(&inputs), "the same seed draws the same ops");
+        let wrong = comparison(&[("wrong", Some(Wrong::Taken)), ("ref", None)]);
+        let weighted = Weighted { weights: WEIGHTS.parse().unwrap(), seed: 3, by_step };
+        let report = search_with(&wrong, Equality::Tree, Workload { weighted: Some(weighted), ..Workload::default() });
+        let (ops, _) = found(&wrong, &report, "outcome");
+        assert!(ops.len() <= 2, "{ops:?}");
+    }
+}
+
+#[test]
+fn what_is_no_file_system_cannot_be_compared() {
+    struct Plain;
+    impl Checkable for Plain {
+        fn promise(&self) -> Promise {
+            Promise::default()
+        }
+        fn ops(&self) -> vfs::generate::OpSet {
+            vfs::generate::OpSet::EMPTY
+        }
+        fn lacks(&self, _: &[Op]) -> Option<check::Lacking> {
+            None
+        }
+        fn check(
+            &self,
+            _: CheckOptions,
+            _: &RunOptions,
+            _: &mut (dyn FnMut(&explore::Progress, &check::Work) + Send),
+        ) -> Result<CheckReport, explore::SearchError> {
+            Err(explore::SearchError::NoInitialState)
+        }
+        fn replay(&self, _: &Trace) -> Result<check::Replayed, check::ReplayError> {
+            Err(check::ReplayError::OtherKind)
+        }
+        fn minimise(&self, trace: &Trace) -> Result<Trace, check::ReplayError> {
+            Ok(trace.clone())
+        }
+    }
+    let named: Vec<(String, Box<dyn Checkable>)> =
+        vec![("ref".to_owned(), Box::new(InProcess)), ("plain".to_owned(), Box::new(Plain))];
+    let error: Option<NoSide> = Comparison::new(named).err();
+    assert_eq!(
+        error.map(|error| error.to_string()),
+        Some("compare plain with anything: it is no file system".to_owned())
+    );
+}

@@ -1,0 +1,120 @@
+//! Ops drawn by weights: what is drawn is what was asked, and follows from the seed.
+
+use vfs::{
+    Op, OpKind, Reference,
+    generate::{ArgumentCoverage, InputCounts, Weights},
+};
+
+const ALL: &str = r"
+draws = 4000
+[ops]
+open = 4
+close = 1
+create = 1
+read = 1
+write = 4
+truncate = 1
+fallocate = 1
+mkdir = 1
+rmdir = 1
+unlink = 1
+rename = 1
+link = 1
+symlink = 1
+chmod = 1
+chown = 1
+setxattr = 1
+removexattr = 1
+fsync = 1
+fdatasync = 1
+msync = 1
+sync = 1
+syncfs = 1
+remount = 1
+";
+
+fn weights(more: &str) -> Weights {
+    format!("{ALL}{more}").parse().unwrap()
+}
+
+/// What many draws cover.
+fn covered(weights: &Weights, op: Option<&str>, argument: &str) -> ArgumentCoverage {
+    let counts = InputCounts::new(weights);
+    for seed in 0..25 {
+        weights.draw(seed, |_| true).iter().for_each(|op| counts.op(op));
+    }
+    let all = counts.coverage().0;
+    all.into_iter().find(|one| one.op.as_deref() == op && one.argument == argument).expect("it has weights")
+}
+
+/// What each partition got, relative to what was asked of it.
+fn variation(weights: &Weights, op: Option<&str>, argument: &str) -> f64 {
+    covered(weights, op, argument).coefficient_of_variation.expect("something was drawn")
+}
+
+#[test]
+fn every_kind_is_drawn_and_can_be_done() {
+    let weights = weights("");
+    assert_eq!(weights.ops().kinds().count(), OpKind::ALL.len() - 1, "all but a power cut");
+    let mut reference = Reference::new();
+    let outcomes: Vec<bool> = weights.draw(1, |_| true).iter().map(|op| reference.apply(op).is_ok()).collect();
+    let succeeded = outcomes.iter().filter(|is_ok| **is_ok).count();
+    assert!(succeeded * 5 > outcomes.len(), "{succeeded} of {} succeed", outcomes.len());
+}
+
+#[test]
+fn draws_follow_from_the_seed() {
+    let weights = weights("");
+    assert_eq!(weights.draw(5, |_| true), weights.draw(5, |_| true));
+    assert_ne!(weights.draw(5, |_| true), weights.draw(6, |_| true));
+}
+
+#[test]
+fn what_is_drawn_is_as_asked_whatever_the_distribution() {
+    for distribution in ["uniform", "rank", "inverse-rank", "decay", "inverse-decay"] {
+        let weights = weights(&format!(
+            "[open.flags]\ndistribution = {distribution:?}\n[write.len]\ndistribution = {distribution:?}\nmax = 4096\n"
+        ));
+        let flags = variation(&weights, Some("open"), "flags");
+        assert!(flags < 0.04, "{distribution}: {flags}");
+        let sizes = variation(&weights, Some("write"), "len");
+        assert!(sizes < 0.2, "{distribution}: {sizes}");
+    }
+    assert!(variation(&weights(""), None, "ops") < 0.05);
+}
+
+#[test]
+fn single_partitions_can_be_asked_for() {
+    let weights =
+        weights("[write.len]\n\"0\" = 1\n\"2^12-\" = 3\n[rename.how]\nexchange = 1\n[chmod.mode]\n0600 = 1\n");
+    let sizes = covered(&weights, Some("write"), "len");
+    let used: Vec<(&str, bool)> =
+        sizes.partitions.iter().filter(|one| one.count > 0).map(|one| (&*one.name, one.asked > 0.0)).collect();
+    assert_eq!(used, [("0", true), ("2^12-", true)]);
+    for op in weights.draw(2, |_| true) {
+        match op {
+            Op::Write { data, .. } => assert!(data.len == 0 || (3072..4096).contains(&data.len), "{}", data.len),
+            Op::Rename { how, .. } => assert_eq!(how.name(), "exchange"),
+            Op::Chmod { mode, .. } => assert_eq!(mode, 0o600),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_skewed_draw_shows_in_the_variation() {
+    let weights = weights("");
+    let counts = InputCounts::new(&weights);
+    let is_small = |op: &&Op| matches!(op, Op::Write { data, .. } if data.len < 16);
+    weights.draw(3, |_| true).iter().filter(is_small).for_each(|op| counts.op(op));
+    let sizes = counts.coverage().0.into_iter().find(|one| one.argument == "len" && one.op.as_deref() == Some("write"));
+    assert!(sizes.and_then(|sizes| sizes.coefficient_of_variation).is_some_and(|variation| variation > 1.0));
+}
+
+#[test]
+fn what_is_not_offered_is_drawn_again() {
+    let ops = weights("").draw(4, Op::is_plain);
+    assert_eq!(ops.len(), 4000);
+    assert!(ops.iter().all(Op::is_plain));
+    assert_eq!(weights("").draw(4, |_| false), []);
+}

@@ -1,0 +1,120 @@
+//! Kernel file systems against the reference: how fast, beside the figures of Metis, and what differs.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+
+use super::markdown::{count, table};
+use super::{Laboratory, cut_short};
+use crate::process;
+use crate::shakedown::Summary;
+
+const ABOUT: &str = "Each file system runs in a guest beside the reference, in random walks of 200 ops drawn by the
+weights below; outcomes and trees are compared after every op. A difference ends its walk. What was found is told in
+[findings.md](findings.md). Published for Metis: 195 ops and 58 states a second for each of 18 tasks (section 5.6.2:
+ext4 against ext2 for 13 hours, 2.7 million states a task), with an unmount and a mount around every op; here a remount
+is one op among others.
+
+";
+
+/// Published rates of one task of Metis.
+const METIS_OPS_A_SECOND: f64 = 195.0;
+const METIS_STATES_A_SECOND: f64 = 58.0;
+
+const TARGETS: [&str; 7] =
+    ["guest:ext4", "guest:xfs", "guest:btrfs", "guest:f2fs", "guest:jfs", "guest:nilfs2", "guest:jffs2"];
+
+/// As many kinds as Metis has, and remounts.
+const WEIGHTS: &str = "[ops]
+create = 1
+write = 2
+truncate = 1
+unlink = 1
+mkdir = 1
+rmdir = 1
+chmod = 1
+chown = 1
+setxattr = 1
+removexattr = 1
+rename = 1
+link = 1
+symlink = 1
+remount = 0.3
+";
+
+/// How long each runs if nothing is said.
+const TIME_DEFAULT: &str = "10m";
+
+/// What `shakedown targets --json` says, as far as it matters here.
+#[derive(Deserialize)]
+struct Known {
+    targets: Vec<KnownTarget>,
+}
+
+#[derive(Deserialize)]
+struct KnownTarget {
+    name: String,
+    missing: Option<String>,
+}
+
+/// Runs all and renders the section.
+pub fn section(laboratory: &Laboratory) -> Result<String> {
+    let weights = laboratory.scratch.join("comparison.toml");
+    std::fs::write(&weights, WEIGHTS).with_context(|| format!("could not write {}", weights.display()))?;
+    let weights = weights.to_str().context("could not use a scratch folder whose name is no text")?;
+    let output = process::output(laboratory.shakedown.command().args(["targets", "--json"]))?;
+    let known: Known = serde_json::from_slice(&output.stdout).context("could not read the list of targets")?;
+    let time = laboratory.each.as_deref().unwrap_or(TIME_DEFAULT);
+    let (mut runs, mut not_run) = (Vec::new(), Vec::new());
+    for target in TARGETS {
+        match known.targets.iter().find(|known| known.name == target) {
+            None => not_run.push(format!("- {target}: there is no such target\n")),
+            Some(KnownTarget { missing: Some(missing), .. }) => {
+                not_run.push(format!("- {target}: could not {missing}\n"));
+            }
+            Some(_) => {
+                let name = format!("comparison-{}", target.replace(':', "-"));
+                let search = ["--search", "random", "--depth", "200", "--budget", time];
+                let arguments = [&[target, "--against", "ref", "--ops", weights][..], &search].concat();
+                runs.push((target.to_owned(), laboratory.check(&name, &arguments)?));
+            }
+        }
+    }
+    let limits = cut_short::list(runs.iter().map(|(name, summary)| (name.clone(), summary)));
+    let not_run = if not_run.is_empty() { String::new() } else { format!("\nNot run:\n\n{}", not_run.concat()) };
+    Ok(format!("{ABOUT}{}{not_run}{limits}\nThe weights:\n\n```toml\n{WEIGHTS}```\n", rates(&runs)))
+}
+
+fn rates(runs: &[(String, Summary)]) -> String {
+    let heading = ["target", "seconds", "ops", "ops a second", "to Metis", "states a second", "to Metis ", "violated"];
+    let row = |(name, summary): &(String, Summary)| {
+        let rate = |count: u64| count as f64 / summary.seconds.max(f64::MIN_POSITIVE);
+        let (ops, states) = (rate(summary.ops), rate(summary.states));
+        let violated: BTreeSet<&str> = summary.violations.iter().map(|violation| &*violation.property).collect();
+        let violated = if violated.is_empty() { "nothing".to_owned() } else { Vec::from_iter(violated).join(", ") };
+        [
+            name.clone(),
+            format!("{:.0}", summary.seconds),
+            count(summary.ops),
+            format!("{ops:.0}"),
+            format!("{:.1}x", ops / METIS_OPS_A_SECOND),
+            format!("{states:.0}"),
+            format!("{:.1}x", states / METIS_STATES_A_SECOND),
+            violated,
+        ]
+    };
+    table(heading, runs.iter().map(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_stand_beside_the_published_ones() {
+        let summary = Summary { ops: 5850, states: 870, seconds: 10.0, ..Summary::example(&["outcome"]) };
+        let text = rates(&[("guest:ext4".to_owned(), summary)]);
+        assert!(text.contains("| guest:ext4 | 10 | 5 850 | 585 | 3.0x | 87 | 1.5x | outcome |"), "{text}");
+    }
+}
