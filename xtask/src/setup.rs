@@ -27,7 +27,7 @@ pub struct Requirement {
 }
 
 /// Everything that is needed beyond Rust.
-pub const REQUIREMENTS: [Requirement; 16] = [
+pub const REQUIREMENTS: [Requirement; 18] = [
     Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
     Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
     Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks ext2, ext3, ext4" },
@@ -52,6 +52,8 @@ pub const REQUIREMENTS: [Requirement; 16] = [
         packages: &["fuse3", "libfuse3-dev"],
         reason: "the peer of the mounted reference in the bench",
     },
+    Requirement { command: "fuse2fs", packages: &["fuse2fs"], reason: "a file system in user space with a disk" },
+    Requirement { command: "bindfs", packages: &["bindfs"], reason: "a file system in user space without a disk" },
 ];
 
 /// Installs what is missing, or names it. In CI, what stays missing is an error.

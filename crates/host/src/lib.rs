@@ -7,10 +7,12 @@
 //!
 //! - [`Machine`]: one process that mounts such a disk, to which batches of steps are given.
 //! - [`HostTarget`]: a file system on such disks as a [`check::Target`].
+//! - [`KilledTarget`]: one without a disk that we could serve, which is killed instead.
 //! - [`left_over`]: what was left behind by a run of which every process was killed.
 
 mod fuse;
 mod kernel_log;
+mod killed;
 pub mod left_over;
 mod machine;
 mod pool;
@@ -19,6 +21,7 @@ mod session;
 mod subject;
 mod target;
 
+pub use killed::KilledTarget;
 pub use machine::{HostError, Machine};
 pub use subject::{Commands, Subject};
 pub use target::HostTarget;

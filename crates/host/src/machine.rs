@@ -72,11 +72,12 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a worker with a disk of so many sectors; with a command, it is the command that mounts the disk.
+    /// Starts a worker with a disk of so many sectors; with a command, it is the command that mounts it, and a second
+    /// one empties whatever else the first one uses.
     ///
     /// # Errors
     /// It takes root, `/dev/fuse` and loop devices.
-    pub fn start(sectors: u64, command: Option<&str>) -> Result<Self, HostError> {
+    pub fn start(sectors: u64, commands: &[String]) -> Result<Self, HostError> {
         let log = KernelLog::open();
         let (socket, theirs) = UnixStream::pair()?;
         let (console, output) = io::pipe()?;
@@ -85,7 +86,7 @@ impl Machine {
         // when nobody is left there.
         let mut keeper = {
             let mut keeper = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
-            keeper.arg("keep").args(command).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(output);
+            keeper.arg("keep").args(commands).stdin(Stdio::piped()).stdout(OwnedFd::from(theirs)).stderr(output);
             keeper.process_group(0).spawn()?
         };
         let lifeline = keeper.stdin.take();
@@ -230,7 +231,7 @@ impl Drop for Machine {
 }
 
 /// While a worker starts, the kernel looks at its disk, and finds nothing.
-struct NoDisk;
+pub(crate) struct NoDisk;
 
 impl Storage for NoDisk {
     fn read(&mut self, _: u64, data: &mut [u8]) -> bool {

@@ -25,7 +25,7 @@ const PATROL: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Pool {
     sectors: u64,
-    command: Option<String>,
+    commands: Vec<String>,
     idle: Arc<Mutex<Vec<Seat>>>,
 }
 
@@ -62,11 +62,11 @@ impl Drop for Seat {
 }
 
 impl Pool {
-    pub fn new(sectors: u64, command: Option<String>) -> Self {
+    pub fn new(sectors: u64, commands: Vec<String>) -> Self {
         let idle = Arc::new(Mutex::new(Vec::new()));
         let watched = Arc::downgrade(&idle);
         std::thread::spawn(move || patrol(&watched));
-        Self { sectors, command, idle }
+        Self { sectors, commands, idle }
     }
 
     /// A worker that has this mounted, or else one that has nothing mounted, or else, if several wait, the one that has
@@ -79,7 +79,7 @@ impl Pool {
             return Ok(idle.remove(place));
         }
         drop(idle);
-        let machine = Machine::start(self.sectors, self.command.as_deref())?;
+        let machine = Machine::start(self.sectors, &self.commands)?;
         Ok(Seat { machine, mounted: None, put_back: Instant::now() })
     }
 

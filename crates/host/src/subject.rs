@@ -118,6 +118,10 @@ impl Subject {
             Self::Commands(commands) if commands.mount.is_empty() => {
                 return Some("mount anything: say which command does, as in 'fuse:\"fuse2fs {dev} {mnt}\"'".to_owned());
             }
+            Self::Commands(commands) if commands.mkfs.is_none() => {
+                let example = "'fuse:\"...\"?mkfs=\"mke2fs -q -F {dev}\"'";
+                return Some(format!("use a disk full of zeros: say what makes a file system of it, as in {example}"));
+            }
             Self::Commands(_) => return None,
         };
         let kind = file_system.kind.name();

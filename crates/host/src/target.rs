@@ -4,7 +4,10 @@
 //! brings a worker into that session, unless one is there already, and goes on live: its requests go to the disk of the
 //! state under check.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use check::{Finding, Promise, Repeats, Target, Task, View};
 use disk::{Disk, Image};
@@ -74,18 +77,17 @@ impl HostTarget {
             Subject::Kernel(file_system) => format!("; or use guest:{}", file_system.kind.name()),
             Subject::Commands(_) => String::new(),
         };
-        if !rustix::process::geteuid().is_root() {
-            return Err(format!("mount a file system on this machine: that takes root{instead}"));
-        }
-        if let Some(path) = ["/dev/fuse", "/dev/loop-control"].iter().find(|path| !std::path::Path::new(path).exists())
-        {
-            return Err(format!("mount a file system on this machine: {path} is missing{instead}"));
+        if let Some(missing) = missing_for_any_mount() {
+            return Err(format!("{missing}{instead}"));
         }
         if let Some(missing) = subject.missing() {
             return Err(missing);
         }
         let fresh = subject.make().map_err(|error| format!("make a file system: {error}"))?;
-        let pool = Pool::new(fresh.geometry().blocks.into(), subject.mount_command().map(ToOwned::to_owned));
+        let pool = Pool::new(
+            fresh.geometry().blocks.into(),
+            subject.mount_command().map(ToOwned::to_owned).into_iter().collect(),
+        );
         let runner = Runner { pool, subject };
         let seat = runner.empty_seat();
         match seat {
@@ -110,6 +112,16 @@ impl HostTarget {
         let wrong = self.subject.check(disk).map_err(|_| Errno::EIO)?;
         Ok(wrong.map(|detail| Finding { property: FSCK_NOT_CLEAN, detail }).into_iter().collect())
     }
+}
+
+/// What this machine lacks for any mount at all: words that fit after "could not ".
+pub(crate) fn missing_for_any_mount() -> Option<String> {
+    let wants = "mount a file system on this machine";
+    if !rustix::process::geteuid().is_root() {
+        return Some(format!("{wants}: that takes root"));
+    }
+    let missing = ["/dev/fuse", "/dev/loop-control"].into_iter().find(|path| !Path::new(path).exists());
+    missing.map(|path| format!("{wants}: {path} is missing"))
 }
 
 impl Mounted {

@@ -41,6 +41,22 @@ pub trait Mounter {
     /// What the kernel answered.
     fn unmount(&mut self) -> io::Result<()>;
 
+    /// Forgets everything that was ever stored, where that is in its power.
+    ///
+    /// # Errors
+    /// It is not.
+    fn reset(&mut self) -> io::Result<()> {
+        Err(io::Errno::OPNOTSUPP)
+    }
+
+    /// Ends whoever serves what is mounted, without a warning, and unmounts it.
+    ///
+    /// # Errors
+    /// Nobody does but the kernel.
+    fn kill(&mut self) -> io::Result<()> {
+        Err(io::Errno::OPNOTSUPP)
+    }
+
     /// Lets time pass.
     fn sleep(&mut self, seconds: u32);
 
@@ -89,6 +105,8 @@ impl<M: Mounter> Stage<M> {
                 self.mounter.sleep(*seconds);
                 Ok(Got::Done)
             }
+            Step::Reset if self.mounted.is_none() => self.mounter.reset().map(|()| Got::Done).map_err(errno),
+            Step::Reset => Err(Errno::EBUSY),
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),
             Step::Run(op) => {
@@ -102,7 +120,8 @@ impl<M: Mounter> Stage<M> {
                 Ok(Got::Tried { outcome, allocations })
             }
             Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),
-            Step::Unmount => self.unmount().map(|()| Got::Done),
+            Step::Unmount => self.leave(M::unmount).map(|()| Got::Done),
+            Step::Kill => self.leave(M::kill).map(|()| Got::Done),
         }
     }
 
@@ -115,16 +134,17 @@ impl<M: Mounter> Stage<M> {
         let is_hidden = |one: &Hidden| how.hidden.iter().any(|name| name == one.name);
         self.mounted = Some(HIDDEN.into_iter().filter(is_hidden).collect());
         if let Err(error) = entered {
-            let _ = self.unmount();
+            let _ = self.leave(M::unmount);
             return Err(errno(error));
         }
         Ok(())
     }
 
-    fn unmount(&mut self) -> Result<(), Errno> {
+    /// Leaves what is mounted, and ends it.
+    fn leave(&mut self, end: fn(&mut M) -> io::Result<()>) -> Result<(), Errno> {
         self.files.close_all();
         let left = fchdir(&self.old_root).and_then(|()| chroot(".")).and_then(|()| chdir("/"));
-        left.and_then(|()| self.mounter.unmount()).map_err(errno)?;
+        left.and_then(|()| end(&mut self.mounter)).map_err(errno)?;
         self.mounted = None;
         Ok(())
     }

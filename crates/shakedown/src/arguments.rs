@@ -198,9 +198,10 @@ pub struct Plan {
     /// At most so many directories besides the root
     #[arg(long, value_name = "N")]
     pub dirs: Option<usize>,
-    /// What a power cut may leave of the writes in the disk's cache [default: prefix]
+    /// What a power cut may leave of the writes in the disk's cache [default: prefix]; `kill`, for a target without a
+    /// disk: whoever serves it is killed between ops, and started again
     #[arg(long, value_name = "MODE", value_parser = crash_modes())]
-    pub crash: Option<CrashMode>,
+    pub crash: Option<CrashFlag>,
     /// What is demanded of recovery [default: what the target promises]
     #[arg(long, value_name = "NAME", value_parser = contracts())]
     pub contract: Option<Contract>,
@@ -248,6 +249,15 @@ pub struct Plan {
     /// What random choices start from [default: 0]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+/// What a crash is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashFlag {
+    /// The power of the disk is cut.
+    Power(CrashMode),
+    /// Whoever serves the file system is killed.
+    Kill,
 }
 
 /// In which order states are expanded.
@@ -454,9 +464,15 @@ fn capacity(text: &str) -> Result<u64, String> {
 }
 
 const CRASH_MODES: [&str; 5] = ["off", "flushed", "prefix", "subsets", "torn"];
+/// The word for [`CrashFlag::Kill`].
+pub const KILL: &str = "kill";
 
-fn crash_modes() -> impl TypedValueParser<Value = CrashMode> {
-    PossibleValuesParser::new(CRASH_MODES).try_map(|word| word.parse::<CrashMode>())
+fn crash_modes() -> impl TypedValueParser<Value = CrashFlag> {
+    let words = CRASH_MODES.into_iter().chain([KILL]);
+    PossibleValuesParser::new(words).try_map(|word| match word.as_str() {
+        KILL => Ok(CrashFlag::Kill),
+        word => word.parse().map(CrashFlag::Power),
+    })
 }
 
 fn script_kinds() -> impl TypedValueParser<Value = ScriptKind> {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use disk::CrashMode;
 
 use crate::{
-    arguments::{Plan, SearchOrder, VisitedSet},
+    arguments::{CrashFlag, Plan, SearchOrder, VisitedSet},
     registry::{Kind, Named},
 };
 
@@ -28,7 +28,7 @@ pub fn refuse(named: &Named, plan: &Plan, crash: CrashMode) -> Result<()> {
     let (kind, name) = (named.kind(), named.with_rivals());
     if !kind.has_disk() {
         let about_disks: [Given; 3] = [
-            ("--crash", plan.crash.is_some_and(|mode| mode != CrashMode::Off)),
+            ("--crash", plan.crash.is_some_and(|crash| crash != CrashFlag::Power(CrashMode::Off))),
             ("--faults", plan.faults.is_some()),
             ("--search novelty", plan.search == Some(SearchOrder::Novelty)),
         ];

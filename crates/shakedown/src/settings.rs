@@ -14,10 +14,10 @@ use vfs::{
 };
 
 use crate::{
-    arguments::{EqualityKind, Plan, SearchOrder, VisitedSet},
+    arguments::{CrashFlag, EqualityKind, KILL, Plan, SearchOrder, VisitedSet},
     idle_flags, memory,
     quantity::bytes,
-    registry::{Kind, Named},
+    registry::{self, Kind, Named},
     workloads::Ops,
 };
 
@@ -70,8 +70,7 @@ impl Settings {
     /// # Errors
     /// A flag makes no sense for this target or without another flag.
     pub fn new(named: &Named, plan: &Plan) -> Result<Self> {
-        let crash_default = if named.kind().has_disk() { CrashMode::Prefix } else { CrashMode::Off };
-        let crash = plan.crash.unwrap_or(crash_default);
+        let crash = crash(named, plan)?;
         idle_flags::refuse(named, plan, crash)?;
         let visited = plan.visited.unwrap_or(VisitedSet::Exact);
         let is_bitstate = visited == VisitedSet::Bitstate;
@@ -255,7 +254,8 @@ impl Settings {
             Equality::Tree => flags.push("--equality tree".to_owned()),
         }
         if let Some(contract) = self.contract {
-            flags.push(format!("--crash {}", self.crash));
+            let is_kill = self.crash != CrashMode::Off && registry::is_killed(&self.target);
+            flags.push(format!("--crash {}", if is_kill { KILL.to_owned() } else { self.crash.to_string() }));
             if self.crash != CrashMode::Off {
                 flags.push(format!("--contract {contract} --crash-states {}", self.crash_states_max));
             }
@@ -328,5 +328,25 @@ fn equality(kind: Kind, plan: &Plan) -> Result<Equality> {
         (EqualityKind::Full | EqualityKind::Tree, Some(_)) => bail!("use --suffix without --equality shape"),
         (EqualityKind::Tree, None) => Ok(Equality::Tree),
         (EqualityKind::Shape, suffix) => Ok(Equality::Shape { suffix: suffix.unwrap_or(SUFFIX_DEFAULT) }),
+    }
+}
+
+/// What a crash is. Of a file system that is killed, what it stores is what a disk that has flushed has: all of it.
+fn crash(named: &Named, plan: &Plan) -> Result<CrashMode> {
+    let is_killed = named.against.is_empty() && registry::is_killed(&named.name);
+    match plan.crash {
+        None | Some(CrashFlag::Kill) if is_killed => Ok(CrashMode::Flushed),
+        None if named.kind().has_disk() => Ok(CrashMode::Prefix),
+        None | Some(CrashFlag::Power(CrashMode::Off)) => Ok(CrashMode::Off),
+        Some(CrashFlag::Kill) => {
+            bail!("use --crash kill with {}: no command serves it that could be killed", named.name)
+        }
+        Some(CrashFlag::Power(mode)) if is_killed => {
+            bail!(
+                "use --crash {mode} with {}: it has no {{dev}} whose power could be cut; use --crash kill",
+                named.name
+            )
+        }
+        Some(CrashFlag::Power(mode)) => Ok(mode),
     }
 }

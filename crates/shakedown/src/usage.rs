@@ -51,7 +51,7 @@ mod tests {
     fn a_complaint_is_one_line_with_its_hint() {
         assert_eq!(
             said(&["check", "model:link", "--crash", "prefx"]),
-            "invalid value 'prefx' for '--crash <MODE>'; possible values: off, flushed, prefix, subsets, torn; \
+            "invalid value 'prefx' for '--crash <MODE>'; possible values: off, flushed, prefix, subsets, torn, kill; \
              a similar value exists: 'prefix'"
         );
         assert_eq!(

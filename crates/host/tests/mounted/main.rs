@@ -2,12 +2,13 @@
 //!
 //! These tests need root, `/dev/fuse` and loop devices; without them each says that it was skipped, or, in CI, fails.
 
+mod commands;
 mod searching;
 mod stepping;
 
 use std::io::Write as _;
 
-use check::{Target as _, Task};
+use check::{Target, Task};
 use disk::OpIndex;
 use guest::{FileSystem, FileSystemKind};
 use host::{HostTarget, Subject};
@@ -23,8 +24,7 @@ fn ext2() -> FileSystem {
 }
 
 /// A target on this machine; `None`, and a word about it, if it cannot be had.
-fn target(subject: Subject) -> Option<HostTarget> {
-    let target = HostTarget::new(subject);
+fn here<T: Target>(target: T) -> Option<T> {
     let ready = target.ready().inspect_err(|error| {
         assert!(std::env::var_os("CI").is_none(), "could not {error}");
         // Written to standard error itself, because what a passing test prints is not shown.
@@ -34,7 +34,7 @@ fn target(subject: Subject) -> Option<HostTarget> {
 }
 
 fn kernel(file_system: FileSystem) -> Option<HostTarget> {
-    target(Subject::Kernel(file_system))
+    here(HostTarget::new(Subject::Kernel(file_system)))
 }
 
 fn task(op: &str, index: u32) -> Task {

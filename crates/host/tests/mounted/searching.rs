@@ -9,25 +9,25 @@ use guest::FileSystem;
 
 use crate::{ext2, ext4, kernel};
 
-fn search(file_system: FileSystem, script: &[&str]) -> Option<CheckReport> {
-    let target = kernel(file_system)?;
-    let options = CheckOptions {
-        crash: CrashMode::Prefix,
-        contract: Checkable::promise(&target).contract,
-        ..CheckOptions::default()
-    };
+/// Does these ops one after the other, with a crash everywhere.
+pub fn search_by(target: &impl Checkable, crash: CrashMode, script: &[&str]) -> CheckReport {
+    let options = CheckOptions { crash, contract: target.promise().contract, ..CheckOptions::default() };
     let mut run = RunOptions::exhaustive("host");
     let ops: Vec<vfs::Op> = script.iter().map(|op| op.parse().unwrap()).collect();
     run.workload = Workload::scripted(&ops);
     run.budget = Budget { depth: Some(script.len().try_into().unwrap()), ..Budget::default() };
-    Some(target.check(options, &run, &mut |_, _| {}).unwrap())
+    target.check(options, &run, &mut |_, _| {}).unwrap()
 }
 
-fn violated(report: &CheckReport) -> BTreeSet<&str> {
+fn search(file_system: FileSystem, script: &[&str]) -> Option<CheckReport> {
+    Some(search_by(&kernel(file_system)?, CrashMode::Prefix, script))
+}
+
+pub fn violated(report: &CheckReport) -> BTreeSet<&str> {
     report.violations.iter().map(|violation| violation.property.as_str()).collect()
 }
 
-const WORK: [&str; 3] = ["create(\"/f\")", "write(\"/f\", at=end, len=2000, fill=7)", "fsync(\"/f\")"];
+pub const WORK: [&str; 3] = ["create(\"/f\")", "write(\"/f\", at=end, len=2000, fill=7)", "fsync(\"/f\")"];
 
 #[test]
 fn ext4_keeps_its_promise() {

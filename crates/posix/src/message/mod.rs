@@ -28,6 +28,10 @@ pub enum Step {
     Observe,
     /// Close all files and unmount.
     Unmount,
+    /// Forget everything that was ever stored; nothing is mounted.
+    Reset,
+    /// End whoever serves what is mounted, without a warning. Nothing is mounted then.
+    Kill,
     /// Let virtual time pass, so that the kernel does what it has put off.
     Sleep {
         /// For so long.

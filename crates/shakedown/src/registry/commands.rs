@@ -1,7 +1,8 @@
-//! A file system that a command mounts as a target: `fuse:"CMD {dev} {mnt}"`.
+//! A file system that a command mounts as a target: `fuse:"CMD {dev} {mnt}"`. A command without `{dev}` stores things
+//! elsewhere; for it, `{store}` is an empty folder.
 
 use check::Checkable;
-use host::{Commands, HostTarget, Subject};
+use host::{Commands, HostTarget, KilledTarget, Subject};
 
 use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
@@ -26,7 +27,7 @@ pub const FUSE: Entry = Entry {
             name: "mkfs",
             values: Values::Text,
             fallback: Fallback::Value(""),
-            about: "what makes a file system of {dev}, a file of that size; without it, the disk is full of zeros",
+            about: "what makes a file system of {dev}, which is full of zeros; without {dev}: what empties the store",
         },
         TargetOption {
             name: "repair",
@@ -53,14 +54,24 @@ pub const FUSE: Entry = Entry {
 /// The option that stands behind the colon.
 pub const COMMAND: &str = "command";
 
+/// Whether nothing is asked of a disk: then whoever serves it is killed.
+pub fn is_killed(chosen: &Chosen) -> bool {
+    let command = chosen.word(COMMAND);
+    !command.is_empty() && !command.contains("{dev}")
+}
+
 fn make(chosen: &Chosen) -> Box<dyn Checkable> {
     let given = |name: &str| Some(chosen.word(name).to_owned()).filter(|command| !command.is_empty());
+    let contract = chosen.word("promises").parse().expect("the table of options allows only contracts");
+    if is_killed(chosen) {
+        return Box::new(KilledTarget::new(chosen.word(COMMAND).to_owned(), given("mkfs"), contract));
+    }
     Box::new(HostTarget::new(Subject::Commands(Commands {
         mount: chosen.word(COMMAND).to_owned(),
         mkfs: given("mkfs"),
         fsck: given("fsck"),
         repair: given("repair"),
         kib: chosen.number("kib").expect("the table of options allows only numbers"),
-        contract: chosen.word("promises").parse().expect("the table of options allows only contracts"),
+        contract,
     })))
 }

@@ -174,6 +174,11 @@ impl Named {
     }
 }
 
+/// Whether a target has no disk whose power could be cut, but somebody who can be killed.
+pub fn is_killed(name: &str) -> bool {
+    name::parse(name).is_ok_and(|(entry, chosen)| entry.name == commands::FUSE.name && commands::is_killed(&chosen))
+}
+
 impl Entry {
     /// The target as it is when no option is given.
     pub fn with_defaults(&self) -> Box<dyn Checkable> {

@@ -4,7 +4,11 @@ use anyhow::{Context as _, Result};
 use disk::CrashMode;
 use vfs::{Op, contract::Contract, corpus::Entry, text::parse_workload};
 
-use crate::{arguments::Plan, registry::Named, settings::Settings};
+use crate::{
+    arguments::{CrashFlag, Plan},
+    registry::Named,
+    settings::Settings,
+};
 
 /// A known bug. Start from [`Case::BASE`] and say what is special.
 ///
@@ -135,7 +139,7 @@ impl Case {
             ops: set,
             files: self.files,
             dirs: self.dirs,
-            crash: Some(self.crash),
+            crash: Some(CrashFlag::Power(self.crash)),
             contract: self.contract,
             recovery_crashes: self.recovery_crashes,
             faults: (self.faults > 0).then_some(self.faults),

@@ -23,18 +23,25 @@ const MOUNT_TIME_MAX: Duration = Duration::from_secs(30);
 const END_TIME_MAX: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A command with its disk and its mount point filled in.
+/// A command with its disk, its folder and its mount point filled in.
 pub struct Program {
     command: String,
+    /// What empties the store that the command uses, beyond the folder.
+    reset: Option<String>,
     volume: Volume,
+    /// A folder for a command that has no disk.
+    store: String,
     mount_point: String,
     running: Option<Child>,
 }
 
 impl Program {
-    pub fn new(command: &str, volume: Volume, mount_point: &str) -> Self {
-        let command = command.replace("{dev}", volume.path()).replace("{mnt}", mount_point);
-        Self { command, volume, mount_point: mount_point.to_owned(), running: None }
+    pub fn new(command: &str, reset: Option<&str>, volume: Volume, room: &str, mount_point: &str) -> Self {
+        let store = format!("{room}/store");
+        let filled = |command: &str| command.replace("{store}", &store).replace("{mnt}", mount_point);
+        let command = filled(command).replace("{dev}", volume.path());
+        let reset = reset.map(filled);
+        Self { command, reset, volume, store, mount_point: mount_point.to_owned(), running: None }
     }
 
     /// Whether something is mounted. Whoever serves it is not asked: it may not answer.
@@ -60,6 +67,12 @@ impl Program {
     }
 }
 
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
+    shell
+}
+
 /// Ends all other processes. This is the first one of its namespace, so that these are the ones that it started.
 fn kill_all() {
     // SAFETY: no memory is passed.
@@ -72,9 +85,7 @@ const DONT_SYNC: u32 = 0x4000;
 impl Mounter for Program {
     fn mount(&mut self, _: &Mount) -> rustix::io::Result<()> {
         self.volume.forget_content()?;
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &self.command]).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = shell.spawn().map_err(|_| Errno::NOENT)?;
+        let child = shell(&self.command).spawn().map_err(|_| Errno::NOENT)?;
         self.running = Some(child);
         let begun = Instant::now();
         while !self.is_mounted() {
@@ -93,6 +104,25 @@ impl Mounter for Program {
         self.wait_for_the_end();
         // A device that nobody has open any more writes back what it was given. We have it open: it must be told.
         self.volume.forget_content()
+    }
+
+    fn reset(&mut self) -> rustix::io::Result<()> {
+        let emptied = match std::fs::remove_dir_all(&self.store) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => std::fs::create_dir(&self.store),
+        };
+        emptied.map_err(|_| Errno::IO)?;
+        let Some(reset) = &self.reset else { return Ok(()) };
+        let status = shell(reset).status().map_err(|_| Errno::NOENT)?;
+        if status.success() { Ok(()) } else { Err(Errno::IO) }
+    }
+
+    fn kill(&mut self) -> rustix::io::Result<()> {
+        kill_all();
+        // What is mounted without anybody who serves it can only be let go.
+        let _ = unmount(self.mount_point.as_str(), UnmountFlags::DETACH);
+        self.wait_for_the_end();
+        Ok(())
     }
 
     fn sleep(&mut self, seconds: u32) {

@@ -1,4 +1,4 @@
-//! The process above a worker: `keep [COMMAND]`.
+//! The process above a worker: `keep [COMMAND [RESET]]`.
 //!
 //! It has a loop device and starts the worker, with its own standard output, a socket, as the worker's standard input.
 //! When its standard input ends, because whoever holds the other end has let go or is dead, and when the worker ends,

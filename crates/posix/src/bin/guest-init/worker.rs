@@ -1,4 +1,4 @@
-//! A process of the host that mounts a disk of ours: `worker LOOP [COMMAND]`.
+//! A process of the host that mounts a disk of ours: `worker LOOP [COMMAND [RESET]]`.
 //!
 //! It is the first process of a process namespace and has a mount namespace of its own, so that its mounts, and all
 //! that a command starts, end with it. Its disk is one file that is served through FUSE by whoever holds the other end
@@ -41,6 +41,7 @@ pub fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode 
     let word = |word: Option<std::ffi::OsString>| word.and_then(|word| word.into_string().ok());
     let number = word(arguments.next()).and_then(|number| number.parse().ok());
     let command = word(arguments.next());
+    let reset = word(arguments.next());
     let Some(number) = number else {
         eprintln!("worker: which loop device?");
         return ExitCode::from(2);
@@ -48,7 +49,7 @@ pub fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode 
     let stdin = std::io::stdin().as_fd().try_clone_to_owned();
     let Ok(mut socket) = stdin.map(UnixStream::from) else { return ExitCode::from(2) };
     // Whoever is at the other end reads what went wrong there, if it went wrong.
-    match serve(&mut socket, number, command) {
+    match serve(&mut socket, number, command, reset.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = frame(&Err::<(), String>(error.to_string())).map(|words| socket.write_all(&words));
@@ -59,7 +60,7 @@ pub fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> ExitCode 
 
 type Failed = Box<dyn std::error::Error>;
 
-fn serve(socket: &mut UnixStream, number: u32, command: Option<String>) -> Result<(), Failed> {
+fn serve(socket: &mut UnixStream, number: u32, command: Option<String>, reset: Option<&str>) -> Result<(), Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     see_that_the_keeper_lives()?;
     prepare_room().map_err(|error| format!("prepare a mount namespace: {error}"))?;
@@ -68,7 +69,10 @@ fn serve(socket: &mut UnixStream, number: u32, command: Option<String>) -> Resul
     let volume = Volume::attach(number, &disk, &mount_point);
     let volume = volume.map_err(|error| format!("attach {}: {error}", loop_device::path(number)))?;
     match command {
-        Some(command) => answer(socket, Stage::new(Program::new(&command, volume, &mount_point), &mount_point)?),
+        Some(command) => {
+            let program = Program::new(&command, reset, volume, ROOM, &mount_point);
+            answer(socket, Stage::new(program, &mount_point)?)
+        }
         None => answer(socket, Stage::new(volume, &mount_point)?),
     }
 }

@@ -1,0 +1,98 @@
+//! File systems that commands mount: right ones pass, and each way to be wrong is found.
+
+use std::{collections::BTreeSet, path::Path};
+
+use disk::CrashMode;
+use host::{Commands, HostTarget, KilledTarget, Subject};
+use vfs::contract::Contract;
+
+use crate::{
+    here,
+    searching::{WORK, search_by, violated},
+};
+
+/// Whether a program is there; if not, a word about it, and in CI an end.
+fn has(program: &str) -> bool {
+    let folders = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
+    let found = folders.iter().any(|folder| Path::new(folder).join(program).is_file());
+    assert!(found || std::env::var_os("CI").is_none(), "{program} is missing");
+    if !found {
+        eprintln!("skipped: {program} is missing");
+    }
+    found
+}
+
+fn ext(mkfs: &str, mount: &str, repair: Option<&str>) -> Option<HostTarget> {
+    let commands = Commands {
+        mount: mount.to_owned(),
+        mkfs: Some(format!("{mkfs} {{dev}}")),
+        fsck: None,
+        repair: repair.map(ToOwned::to_owned),
+        kib: 2080,
+        contract: Contract::Fsynced,
+    };
+    here(HostTarget::new(Subject::Commands(commands)))
+}
+
+const EXT4: &str = "mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0";
+
+#[test]
+fn a_command_that_mounts_is_checked_as_a_file_system_of_the_kernel() {
+    let Some(target) = ext(EXT4, "mount -t ext4 -o nodelalloc,commit=2000 {dev} {mnt}", None) else { return };
+    let report = search_by(&target, CrashMode::Prefix, &WORK);
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    assert!(report.work.crash_states > 5, "{:?}", report.work);
+}
+
+#[test]
+fn a_command_that_forgets_to_flush_is_found_out() {
+    let Some(target) = ext(EXT4, "mount -t ext4 -o nodelalloc,commit=2000,nobarrier {dev} {mnt}", None) else { return };
+    let report = search_by(&target, CrashMode::Flushed, &WORK);
+    assert!(violated(&report).contains("pinned-name"), "{:?}", violated(&report));
+}
+
+/// It has no journal that it uses, so that e2fsck recovers it. It flushes for a descriptor that may write, not for one
+/// that only reads, and of what is synced with all of a file system it never hears: the kernel does not tell it.
+#[test]
+fn fuse2fs_keeps_what_was_fsynced_by_a_writer_and_nothing_else() {
+    if !has("fuse2fs") {
+        return;
+    }
+    let repair = Some("e2fsck -fy {dev}");
+    let Some(target) = ext("mke2fs -q -F -t ext2 -b 1024 -N 32 -m 0", "fuse2fs {dev} {mnt}", repair) else { return };
+    let by_writer = ["open(\"/f\", O_CREAT|O_RDWR, mode=0644, fd=0)", "fsync(fd=0)"];
+    let report = search_by(&target, CrashMode::Prefix, &by_writer);
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    for sync in ["fsync(\"/f\")", "syncfs()"] {
+        let report = search_by(&target, CrashMode::Prefix, &["create(\"/f\")", sync]);
+        assert_eq!(violated(&report), BTreeSet::from(["pinned-name"]), "{sync}");
+    }
+}
+
+const KILLED: [&str; 4] = ["mkdir(\"/d\")", "create(\"/d/f\")", "write(\"/d/f\", at=end, len=9, fill=7)", "syncfs()"];
+
+#[test]
+fn what_is_stored_at_once_survives_a_kill() {
+    if !has("bindfs") {
+        return;
+    }
+    let target = KilledTarget::new("bindfs -f {store} {mnt}".to_owned(), None, Contract::Prefix);
+    let Some(target) = here(target) else { return };
+    let report = search_by(&target, CrashMode::Flushed, &KILLED);
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    assert!(report.work.crash_states >= 4, "{:?}", report.work);
+}
+
+/// One that works on a copy, and stores it when it is unmounted, whatever was synced.
+#[test]
+fn what_is_stored_too_late_is_found_out() {
+    if !has("bindfs") {
+        return;
+    }
+    let copies = "rm -rf {store}.copy; cp -a {store} {store}.copy; bindfs -f {store}.copy {mnt};";
+    let stores = "rm -rf {store}; mv {store}.copy {store}";
+    let target = KilledTarget::new(format!("{copies} {stores}"), None, Contract::Fsynced);
+    let Some(target) = here(target) else { return };
+    let report = search_by(&target, CrashMode::Flushed, &KILLED);
+    assert!(violated(&report).contains("pinned-name"), "{:?}", violated(&report));
+}
