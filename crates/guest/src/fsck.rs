@@ -279,6 +279,30 @@ mod tests {
         assert_eq!(check(&ext2, &disk).unwrap().verdict, Verdict::Clean);
     }
 
+    /// The log of `jfs_fsck` is full of frames of its stack that it never filled, with what guards them.
+    #[test]
+    fn what_is_repaired_again_is_repaired_in_the_same_way() {
+        let kind = FileSystemKind::Jfs;
+        if !is_here(kind) {
+            return;
+        }
+        let jfs = kind.usual();
+        let mut image = make(&jfs).unwrap();
+        // The superblock, with a mark that nothing in the file system can be relied on.
+        let superblock = Block(0x8000 / 512);
+        let mut content = image.block(superblock).to_vec();
+        content[40] = 2;
+        image.write(superblock, &content).unwrap();
+        let repaired = || {
+            let mut disk = Disk::new(image.clone());
+            assert_ne!(repair(&jfs, &mut disk).unwrap().verdict, Verdict::Wrong);
+            disk.image().clone()
+        };
+        let first = repaired();
+        assert!(first != image, "a repair that writes nothing would prove nothing");
+        assert!(first == repaired() && first == repaired());
+    }
+
     #[test]
     fn a_file_is_read_back_as_it_was_written_holes_included() {
         let mut image = Image::zeroed(Geometry { block_size: SECTOR, blocks: 64 });

@@ -1,9 +1,9 @@
 //! Programs of the host that make and check file systems, run so that what they write follows from their arguments and
 //! from the image alone.
 //!
-//! What they ask the C library for is fixed (`preload/fixed.rs`), memory that they allocate is zeros, addresses are the
-//! same each time, and the image is their standard input, so that its name is the same too: some write left-over memory
-//! to the disk, names and addresses included. They start as a guest does, and die with us likewise.
+//! What they ask the C library for is fixed (`preload/fixed.rs`), memory that they allocate is zeros, addresses and
+//! what guards their stack are the same each time, and the image is their standard input, so that its name is the same
+//! too: some write left-over memory to the disk, names, addresses and guards included. They die with us, as a guest.
 
 use std::{
     fs::File,
@@ -29,8 +29,6 @@ const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 pub(crate) const IMAGE: &str = "/proc/self/fd/0";
 /// The moment at which all of it happens.
 const NOW: &str = "1000000000";
-/// No core has this number, which leaves the choice to the host.
-const ANY_CORE: &str = "4294967295";
 
 impl Program {
     /// Where it lies.
@@ -43,7 +41,7 @@ impl Program {
         let launcher = start::program()?.as_fd().as_raw_fd();
         let program = self.find().ok_or_else(|| io::Error::other(format!("{} is not installed", self.name)))?;
         let mut command = Command::new(format!("/proc/self/fd/{launcher}"));
-        command.args(["launch", ANY_CORE]).arg(program).args(arguments).arg(IMAGE).stdin(image.try_clone()?);
+        command.arg("perform").arg(program).args(arguments).arg(IMAGE).stdin(image.try_clone()?);
         command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("TZ", "UTC").env("LD_PRELOAD", fixed()?);
         // Fills what is allocated with the complement: zeros.
         command.env("MALLOC_PERTURB_", "255");

@@ -1,8 +1,9 @@
-//! One small static program with five parts to play, so that a guest, and a mount on the host, need nothing else.
+//! One small static program with six parts to play, so that a guest, and a mount on the host, need nothing else.
 //!
 //! - [`init`]: process 1 of the guest kernel. It takes batches from the mailbox and does them.
 //! - [`supervise`]: the host's process above a guest, which clears away the guest when whoever started it is gone.
 //! - [`launch`]: becomes the kernel, after arranging that the kernel dies with its supervisor and runs on one core.
+//! - [`perform`]: runs a program of the host so that what it does follows from its arguments.
 //! - [`worker`]: a process of the host that mounts a disk of ours (its [`volume`]), as a file system of the running
 //!   kernel or by a [`command`].
 //! - [`keep`]: the process above a worker, which clears away what the worker leaves.
@@ -12,6 +13,7 @@ mod command;
 mod init;
 mod keep;
 mod launch;
+mod perform;
 mod supervise;
 mod volume;
 mod worker;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Some("keep") => keep::run(arguments),
         Some("supervise") => supervise::run(arguments),
         Some("launch") => launch::run(arguments),
+        Some("perform") => perform::run(arguments),
         _ => {
             eprintln!("guest-init is started by shakedown, and by guest kernels");
             ExitCode::from(2)
