@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -249,6 +249,7 @@ impl<'a, S: System> Search<'a, S> {
             pool: Pool::new(self.threads),
             visited,
             counters: Counters::default(),
+            tick: AtomicU32::new(0),
             limits: Mutex::default(),
             panic: Mutex::default(),
         };
@@ -326,6 +327,7 @@ impl<'a, S: System> Search<'a, S> {
             shared.stop(Limit::Time(time));
             shared.system.interrupt();
         }
+        shared.tick.fetch_add(1, Ordering::Relaxed);
         let progress = shared.counters.progress(shared.visited.bytes(), started.elapsed());
         if let Some((interval, sink)) = &mut self.progress
             && last_report.elapsed() >= *interval

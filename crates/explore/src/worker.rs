@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, PoisonError, atomic::Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use crossbeam_epoch::Guard;
@@ -20,7 +23,9 @@ use crate::{
     visited::{Arrival, Visited},
 };
 
-/// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions.
+/// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions. It adds them
+/// at every tick too, so that slow systems are seen to go on; budgets are left alone then, since when one ends a search
+/// must not depend on the clock.
 const EXPANSIONS_PER_COUNT: u32 = 64;
 
 /// What all workers of a search share.
@@ -33,6 +38,8 @@ pub(crate) struct Shared<'a, S: System> {
     pub pool: Pool<S::State>,
     pub visited: Visited,
     pub counters: Counters,
+    /// Counts how often somebody looked at the counters.
+    pub tick: AtomicU32,
     pub limits: Mutex<Vec<Limit>>,
     pub panic: Mutex<Option<PanicAt>>,
 }
@@ -92,6 +99,11 @@ impl<S: System> Shared<'_, S> {
             }
         }
         work
+    }
+
+    /// What a state costs that waits.
+    fn bytes_of(&self, state: &S::State) -> u64 {
+        (size_of::<Waiting<S::State>>() + self.system.heap_bytes(state)) as u64
     }
 
     /// The bytes under which a state is remembered.
@@ -170,7 +182,10 @@ pub(crate) struct Worker<'a, S: System> {
 /// A worker's counts since it last added them to the shared ones.
 #[derive(Default)]
 struct Tally {
+    /// Since it last looked after the budgets.
     expansions: u32,
+    /// The tick at which it last added.
+    tick: u32,
     states: u64,
     revisited: u64,
     violations: u64,
@@ -213,6 +228,8 @@ impl<'a, S: System> Worker<'a, S> {
                     worker.tally.expansions += 1;
                     if worker.tally.expansions >= EXPANSIONS_PER_COUNT || worker.shared.budget.states.is_some() {
                         worker.count(&waiting.state);
+                    } else if worker.tally.tick != worker.shared.tick.load(Ordering::Relaxed) {
+                        worker.add_to_shared_counts(worker.shared.bytes_of(&waiting.state));
                     }
                 });
                 if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
@@ -340,7 +357,8 @@ impl<'a, S: System> Worker<'a, S> {
 
     /// Adds to the shared counts and looks after the budgets.
     fn count(&mut self, expanded: &S::State) {
-        let waiting_each = (size_of::<Waiting<S::State>>() + self.shared.system.heap_bytes(expanded)) as u64;
+        self.tally.expansions = 0;
+        let waiting_each = self.shared.bytes_of(expanded);
         self.add_to_shared_counts(waiting_each);
         let states = self.shared.counters.states.load(Ordering::Relaxed);
         if let Some(most) = self.shared.budget.states.filter(|most| states >= *most) {
@@ -354,7 +372,7 @@ impl<'a, S: System> Worker<'a, S> {
 
     fn add_to_shared_counts(&mut self, waiting_each: u64) {
         let (tally, counters) = (&mut self.tally, &self.shared.counters);
-        tally.expansions = 0;
+        tally.tick = self.shared.tick.load(Ordering::Relaxed);
         counters.states.fetch_add(std::mem::take(&mut tally.states), Ordering::Relaxed);
         counters.revisited.fetch_add(std::mem::take(&mut tally.revisited), Ordering::Relaxed);
         counters.violations.fetch_add(std::mem::take(&mut tally.violations), Ordering::Relaxed);
