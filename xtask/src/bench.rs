@@ -2,6 +2,7 @@
 //!
 //! A new measurement is a module with one function and one line in [`BENCHES`].
 
+mod cycle;
 mod exploring;
 mod mounted;
 pub mod philosophers;
@@ -42,10 +43,11 @@ struct Bench {
     run: fn(&Options, &Metadata) -> Result<Vec<Verdict>>,
 }
 
-const BENCHES: [Bench; 4] = [
+const BENCHES: [Bench; 5] = [
     Bench { name: "philosophers", run: philosophers::run },
     Bench { name: "exploring", run: exploring::run },
     Bench { name: "workloads", run: workloads::run },
+    Bench { name: "cycle", run: cycle::run },
     Bench { name: "mounted", run: mounted::run },
 ];
 

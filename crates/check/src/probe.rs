@@ -1,7 +1,7 @@
 //! Use after recovery: whether a recovered file system works, as the contract `mountable` demands.
 //!
-//! A few ops are run on a copy of it and compared with the reference like all others; then it is unmounted and mounted,
-//! and must look the same. The search goes on from the state before.
+//! A few ops are run on a copy of it and compared with the reference like all others; meanwhile it is unmounted and
+//! mounted, and must look the same. The search goes on from the state before.
 
 use disk::{Disk, Faults};
 use explore::Property;
@@ -16,8 +16,8 @@ use crate::{
 /// A recovered file system cannot be used like one that never crashed.
 pub(crate) const USABLE: Property = Property::critical("usable");
 
-/// Enough to need a block of most file systems, or an inline area.
-const DATA: Data = Data { len: 512, fill: 0x5a };
+/// What is written.
+const FILL: u8 = 0x5a;
 
 /// What a trial came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,8 @@ fn try_out<T: Target>(
     (ops, list, refused): (Vec<Op>, usize, &mut Vec<Refused>),
 ) -> Option<Finding> {
     let mut state = State::fresh(target, mounted.clone(), disk.clone(), tree, 0);
-    let wrong = ops.into_iter().chain([Op::Remount]).enumerate().find_map(|(place, op)| {
+    let remount = (!ops.contains(&Op::Remount)).then_some(Op::Remount);
+    let wrong = ops.into_iter().chain(remount).enumerate().find_map(|(place, op)| {
         wrong_after(target, &mut state, op.clone(), |errno| {
             refused.push(Refused { list, first: place == 0, op, errno });
         })
@@ -100,17 +101,19 @@ fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: imp
     Some(Finding { property: USABLE, detail })
 }
 
-/// What every POSIX file system can do: a new file is made, written, read, renamed and removed.
-pub(crate) fn usual_ops(tree: &Tree) -> Vec<Op> {
+/// What every POSIX file system can do: a new file is made, written with so many bytes, read, renamed, found again
+/// after an unmount, and removed.
+pub(crate) fn usual_ops(tree: &Tree, bytes: u64) -> Vec<Op> {
     let mut names = (0..).map(|number| Path::root().join(&format!("probe{number}")));
     let mut new_name = || names.find(|path| tree.lookup(path).is_none()).expect("a tree is finite");
     let (path, to) = (new_name(), new_name());
-    let file = File::Path(path.clone());
+    let (file, data) = (File::Path(path.clone()), Data { len: bytes, fill: FILL });
     vec![
         Op::Create { path: path.clone(), mode: 0o644 },
-        Op::Write { file: file.clone(), at: WriteAt::Offset(0), data: DATA, via: WriteVia::Buffered },
-        Op::Read { file, offset: 0, len: DATA.len },
+        Op::Write { file: file.clone(), at: WriteAt::Offset(0), data, via: WriteVia::Buffered },
+        Op::Read { file, offset: 0, len: bytes },
         Op::Rename { from: path, to: to.clone(), how: Rename::Replace },
+        Op::Remount,
         Op::Unlink { path: to },
     ]
 }
@@ -128,7 +131,7 @@ mod tests {
             reference.apply(&taken.parse().unwrap()).unwrap();
         }
         let before = reference.tree();
-        let ops = usual_ops(&before);
+        let ops = usual_ops(&before, 512);
         let paths: Vec<&str> = ops.iter().flat_map(Op::paths).map(Path::as_str).collect();
         assert!(paths.iter().all(|path| ["/probe1", "/probe3"].contains(path)), "{paths:?}");
         assert!(ops.iter().all(|op| reference.apply(op).is_ok()));

@@ -63,6 +63,13 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Whether it gives blocks back to the disk.
+    pub(crate) fn is_discard(&self) -> bool {
+        self.says.starts_with(DISCARD)
+    }
+}
+
 impl Fate {
     /// For people.
     fn says(self) -> &'static str {
@@ -91,6 +98,7 @@ pub(crate) fn fate(cut: &Cut, taken: &[TakenEntry], index: EntryIndex) -> Fate {
 }
 
 const FLUSH: &str = "flush";
+const DISCARD: &str = "discard";
 
 /// Tells requests in the order in which they were made.
 pub(crate) struct Teller<'a, T> {
@@ -110,7 +118,7 @@ impl<'a, T: Target> Teller<'a, T> {
         let (says, blocks) = match &entry.kind {
             EntryKind::Flush => (FLUSH.to_owned(), Vec::new()),
             EntryKind::Discard { block, count } => {
-                (format!("discard {}{}", self.target.block_name(*block), how_many(*count as usize)), Vec::new())
+                (format!("{DISCARD} {}{}", self.target.block_name(*block), how_many(*count as usize)), Vec::new())
             }
             EntryKind::Write { block, data } => self.tell_write("write", *block, data, taken),
             EntryKind::Fua { block, data } => self.tell_write("write (FUA)", *block, data, taken),

@@ -41,6 +41,9 @@ impl fmt::Display for Story<'_> {
     }
 }
 
+/// So many discards in a row are worth a line each.
+const DISCARDS_TOLD: usize = 2;
+
 /// A damaged file system has names with any bytes in them; a terminal is not to obey them.
 fn printable(text: &str) -> String {
     let one = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
@@ -71,7 +74,7 @@ fn tell_move(f: &mut fmt::Formatter<'_>, number: usize, shown: &Shown, detailed:
         writeln!(f, "        ~~~~ power cut ~~~~")?;
     }
     if shown.cut_after.is_some() {
-        tell_recovery(f, shown)
+        tell_recovery(f, shown, trees)
     } else if trees && let Some(tree) = &shown.tree {
         indent(f, &tree.to_string(), "        ")
     } else {
@@ -83,10 +86,16 @@ fn tell_request(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
     request.lines().iter().try_for_each(|line| writeln!(f, "        {}", printable(line)))
 }
 
-fn tell_recovery(f: &mut fmt::Formatter<'_>, shown: &Shown) -> fmt::Result {
+/// Of many discards one after the other, which a recovery may end with, the first is told if not every one is wanted.
+fn tell_recovery(f: &mut fmt::Formatter<'_>, shown: &Shown, every_one: bool) -> fmt::Result {
     writeln!(f, "      Recovery:")?;
-    for request in &shown.recovery_requests {
-        tell_request(f, request)?;
+    for requests in shown.recovery_requests.chunk_by(|one, next| one.is_discard() && next.is_discard()) {
+        let told = if every_one || requests.len() <= DISCARDS_TOLD { requests.len() } else { 1 };
+        requests[..told].iter().try_for_each(|request| tell_request(f, request))?;
+        match requests.len() - told {
+            0 => {}
+            more => writeln!(f, "        ... and {more} more discards")?,
+        }
     }
     for line in shown.recovery.iter().flat_map(|finding| finding.lines()) {
         writeln!(f, "        {}", printable(line))?;

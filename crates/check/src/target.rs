@@ -126,12 +126,13 @@ pub trait Target: Send + Sync {
     }
 
     /// The ops with which a recovered file system is tried, given what a user sees of it: lists that are each run on a
-    /// copy of their own. Whatever the reference makes of them is right, so they may fail. A remount follows by itself.
+    /// copy of their own. Whatever the reference makes of them is right, so they may fail. A list without a remount is
+    /// followed by one.
     ///
     /// What they do is remembered together with the recovery. So in recovery and in these ops, what a target does must
     /// follow from what it has read with the disk's reading methods.
     fn probe(&self, tree: &Tree) -> Vec<Vec<Op>> {
-        vec![probe::usual_ops(tree)]
+        vec![probe::usual_ops(tree, self.write_bytes())]
     }
 
     /// Checks the metadata of the mounted file system while no op is under way.

@@ -56,13 +56,19 @@ impl Workload {
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.
     #[must_use]
-    pub fn within(&self, bounds: &ObjectBounds) -> ObjectBounds {
-        ObjectBounds {
-            ops: self.ops.map_or(bounds.ops, |ops| ops.intersection(bounds.ops)),
+    pub fn within(&self, bounds: &ObjectBounds, has: OpSet) -> ObjectBounds {
+        let bounds = ObjectBounds {
+            ops: self.ops.map_or(bounds.ops, |ops| ops.intersection(has)),
             files_max: self.files_max.unwrap_or(bounds.files_max),
             dirs_max: self.dirs_max.unwrap_or(bounds.dirs_max),
             ..bounds.clone()
+        };
+        if self.files_max.is_none() && self.dirs_max.is_none() {
+            return bounds;
         }
+        // A name for each in one directory, and one to move to.
+        let names_min = bounds.files_max.saturating_add(bounds.dirs_max).saturating_add(1);
+        bounds.with_names(names_min)
     }
 }
 
@@ -128,4 +134,23 @@ pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Lacking> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::OpKind;
+
+    use super::*;
+
+    #[test]
+    fn a_user_may_ask_for_all_that_a_target_has_and_for_any_number_of_names() {
+        let own = ObjectBounds { ops: OpSet::of(&[OpKind::Create]), ..ObjectBounds::default() };
+        let has = OpSet::of(&[OpKind::Create, OpKind::Remount]);
+        let asked = Workload { ops: Some(OpSet::ALL), files_max: Some(40), ..Workload::default() };
+        let bounds = asked.within(&own, has);
+        assert_eq!(bounds.ops, has);
+        assert_eq!(bounds.names.len(), 40 + own.dirs_max + 1);
+        let unasked = Workload::default().within(&own, has);
+        assert_eq!((unasked.ops, unasked.names), (own.ops, own.names));
+    }
 }

@@ -23,9 +23,9 @@ use crate::{
     visited::{Arrival, Visited},
 };
 
-/// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions. It adds them
-/// at every tick too, so that slow systems are seen to go on; budgets are left alone then, since when one ends a search
-/// must not depend on the clock.
+/// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions. It adds
+/// them at every tick too, so that slow systems are seen to go on; budgets are left alone then, since when one ends a
+/// search must not depend on the clock.
 const EXPANSIONS_PER_COUNT: u32 = 64;
 
 /// What all workers of a search share.

@@ -230,7 +230,7 @@ impl Target for GuestTarget {
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
-        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds, self.ops())));
     }
 
     fn ops(&self) -> OpSet {

@@ -299,7 +299,7 @@ impl Target for KilledTarget {
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
-        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds)));
+        ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds, self.ops())));
     }
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {

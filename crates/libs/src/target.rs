@@ -117,7 +117,7 @@ impl<L: Library> Target for LibraryTarget<L> {
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let tree = view.tree();
-        let possible = object_ops(tree, &OpenFiles::new(), &view.workload.within(&self.bounds));
+        let possible = object_ops(tree, &OpenFiles::new(), &view.workload.within(&self.bounds, Target::ops(self)));
         ops.extend(possible.into_iter().filter(|op| self.library.offers(op, tree)));
     }
 

@@ -13,6 +13,7 @@ mod memory;
 mod plain;
 mod progress;
 mod quantity;
+mod quiet;
 mod registry;
 mod report;
 mod screen;

@@ -46,6 +46,7 @@ fn one_file() {
         "write(\"/a\", offset=4096, len=4096, fill=1)",
         "truncate(\"/a\", size=4096)",
         "truncate(\"/a\", size=8192)",
+        "truncate(\"/a\", size=2048)",
         "fsync(\"/a\")",
         "unlink(\"/a\")",
         "rename(\"/a\", \"/b\")",

@@ -48,9 +48,9 @@ impl Comparison {
             self.sides().filter(|side| !side.adopts()).map(Side::bounds).reduce(|one, other| narrower(one, &other));
         let common = own.unwrap_or_else(|| self.side(0).bounds());
         let whole = OpSet::of(&[OpKind::Remount]);
-        let asked = workload.ops.unwrap_or(OpSet::DEFAULT.union(whole));
-        let ops = common.ops.union(whole).intersection(asked);
-        Workload { ops: Some(ops), ..workload.clone() }.within(&ObjectBounds { ops, ..common })
+        let all_have = self.sides().map(Side::ops).fold(OpSet::ALL, OpSet::intersection);
+        let ops = common.ops.union(whole).intersection(OpSet::DEFAULT.union(whole)).intersection(all_have);
+        workload.within(&ObjectBounds { ops, ..common }, all_have)
     }
 }
 

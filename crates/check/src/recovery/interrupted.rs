@@ -173,6 +173,7 @@ impl<T: Target> Search<'_, T> {
         match &again.file_system {
             Some((_, tree)) if tree.same_as(self.tree) => {
                 let critical = again.findings.iter().find(|finding| finding.is_critical());
+                let critical = critical.or(again.afterwards.as_ref());
                 critical.map(|finding| format!("{}: {}", finding.property.name, finding.detail))
             }
             Some((_, tree)) => Some(differences(tree, self.tree)),

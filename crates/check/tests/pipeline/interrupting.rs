@@ -2,12 +2,16 @@
 //! the right order is silent.
 
 use check::CheckOptions;
-use disk::CrashMode::{self, Flushed, Prefix, Subsets, Torn};
-use vfs::contract::Contract::Mountable;
+use disk::{
+    CrashMode::{self, Flushed, Prefix, Subsets, Torn},
+    Disk,
+};
+use vfs::{Errno, contract::Contract::Mountable};
 
 use crate::{
     journal::{Journal, Replay},
     searching::{minimised, options, search, violated},
+    toy::{A, NOTE, SECOND_NOTE, Toy, get, put},
 };
 
 const IN_ORDER: &str = "a disk that keeps the order of writes";
@@ -84,4 +88,34 @@ fn what_is_said_names_the_requests_of_recovery_and_their_fate() {
     home 1: ";
     assert!(detail.contains(after), "{detail}");
     assert!(detail.contains("  [on disk]\n") && detail.contains("  [lost with the cache]\n"), "{detail}");
+}
+
+/// Notes that it is at work and clears the note. Whoever finds the note makes another, and whoever finds that one gives
+/// up a file: too late for the second recovery to show it.
+fn note_of_work(disk: &mut Disk, second: u8) -> Result<(), Errno> {
+    let flush = |disk: &mut Disk| disk.flush().map_err(|_| Errno::EIO);
+    if get(disk, SECOND_NOTE) != 0 {
+        put(disk, A, 0)?;
+        put(disk, SECOND_NOTE, 0)?;
+    } else if get(disk, NOTE) != 0 {
+        put(disk, SECOND_NOTE, second)?;
+        put(disk, NOTE, 0)?;
+    } else if get(disk, A) != 0 {
+        put(disk, NOTE, 1)?;
+        flush(disk)?;
+        put(disk, NOTE, 0)?;
+    }
+    flush(disk)
+}
+
+#[test]
+fn what_an_interruption_leads_to_later_counts_too() {
+    let careful = Toy { fsck: |disk| note_of_work(disk, 0).map(|()| Vec::new()), ..Toy::RIGHT };
+    let late = Toy { fsck: |disk| note_of_work(disk, 1).map(|()| Vec::new()), ..Toy::RIGHT };
+    assert_eq!(violated(&search(&careful, interrupting(Prefix))), [""; 0]);
+    assert_eq!(violated(&search(&late, options(Prefix, Mountable))), [""; 0]);
+    let report = search(&late, interrupting(Prefix));
+    assert_eq!(violated(&report), ["recovery-interrupted"]);
+    let detail = &report.violations[0].trace.detail;
+    assert!(detail.contains("recovered again: recovery-unstable: "), "{detail}");
 }

@@ -8,6 +8,7 @@ use super::{
     item::{Inode, ItemKind, Key},
     layout::{BLOCK_BYTES, Page},
     memory::Memory,
+    variant::Flaw,
 };
 use crate::nodes::{Ino, Kind};
 
@@ -54,7 +55,8 @@ impl Cow {
         memory.forget_pages(is_beyond);
         let tail_end = size.next_multiple_of(BLOCK_BYTES);
         let last = Key::extent(ino, u32::try_from(size / BLOCK_BYTES).unwrap_or(u32::MAX));
-        if size < usize::from(inode.size) && size < tail_end && memory.items.get(last).is_some() {
+        let ends_within = size < usize::from(inode.size) && size < tail_end && memory.items.get(last).is_some();
+        if ends_within && !self.variant.is(Flaw::TailKept) {
             self.change(memory, disk, ino, size..tail_end, 0)?;
         }
         let size = u16::try_from(size).unwrap_or(u16::MAX);

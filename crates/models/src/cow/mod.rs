@@ -157,6 +157,14 @@ impl Nodes for Cow {
         self.commit(memory, disk)
     }
 
+    fn unmount(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
+        if self.variant.is(Flaw::UnmountForgets) {
+            return Ok(());
+        }
+        let before = memory.clone();
+        self.sync(memory, disk).inspect_err(|errno| self.undo(memory, before, *errno))
+    }
+
     fn undo(&self, memory: &mut Memory, before: Memory, errno: Errno) {
         if errno != Errno::ENOMEM || !self.variant.is(Flaw::AbortKeepsChanges) {
             // What is known of the superblocks is not undone: they are on the disk.

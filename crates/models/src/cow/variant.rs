@@ -64,11 +64,16 @@ pub enum Flaw {
     /// them back: the disk is full until it is unmounted. Room that is reserved and never released is what most reports
     /// of btrfs without space came from.
     ReplayKeepsRoom,
+    /// What lies beyond the end of a file that became shorter is left in its last block, and seen when the file grows
+    /// again (of the class of the stale holes of JFFS2).
+    TailKept,
+    /// An unmount writes nothing.
+    UnmountForgets,
 }
 
 impl Flaw {
     /// Every flaw with its name on the command line.
-    pub const ALL: [(&'static str, Self); 20] = [
+    pub const ALL: [(&'static str, Self); 22] = [
         ("no-barrier", Self::NoBarrier),
         ("super-not-flushed", Self::SuperNotFlushed),
         ("overwrite", Self::Overwrite),
@@ -89,6 +94,8 @@ impl Flaw {
         ("replay-not-committed", Self::ReplayNotCommitted),
         ("replay-forgets-blocks", Self::ReplayForgetsBlocks),
         ("replay-keeps-room", Self::ReplayKeepsRoom),
+        ("tail-kept", Self::TailKept),
+        ("unmount-forgets", Self::UnmountForgets),
     ];
 
     /// Whether it is a flaw of the log, and of no matter without one.

@@ -6,8 +6,10 @@ use explore::Property;
 
 use super::layout::Layout;
 
-/// Allocated, but no file has it: room is lost, data is not.
+/// Allocated, but no file has it: room is lost, data is not. A crash may leave that; fsck repairs it.
 pub const DEAD_BLOCK: Property = Property::not_critical("dead-block");
+/// The same with the power on, where no fsck comes: an op forgot it.
+pub const LEAKED_BLOCK: Property = Property::not_critical("leaked-block");
 /// A file has it, but it is not allocated, or a file's pointer leads nowhere: the next allocation will destroy data.
 pub const LOST_BLOCK: Property = Property::critical("lost-block");
 /// Two pointers lead to it.

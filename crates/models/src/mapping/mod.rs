@@ -26,7 +26,7 @@ use vfs::{
 
 use self::{content::FILL_MIN, layout::Kind};
 pub use self::{
-    fsck::{DEAD_BLOCK, DOUBLE_POINTER, LOST_BLOCK},
+    fsck::{DEAD_BLOCK, DOUBLE_POINTER, LEAKED_BLOCK, LOST_BLOCK},
     index::Index,
     layout::{BLOCK_BYTES, Layout, Request},
     link::Link,
@@ -336,7 +336,12 @@ impl<L: Layout> Target for FileMapping<L> {
     }
 
     fn invariants(&self, _: &Reserved, disk: &Disk) -> Vec<Finding> {
-        fsck::scan(&self.layout, disk).findings
+        let mut findings = fsck::scan(&self.layout, disk).findings;
+        // Where nothing else is wrong, fsck has freed what a crash left.
+        if findings.iter().all(|finding| finding.property == DEAD_BLOCK) {
+            findings.iter_mut().for_each(|finding| finding.property = LEAKED_BLOCK);
+        }
+        findings
     }
 
     fn canonical(&self, view: &View<'_, Self>, bytes: &mut Vec<u8>) -> bool {

@@ -76,7 +76,7 @@ impl<N: Nodes> Target for NodeTarget<N> {
     }
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
-        let bounds = view.workload.within(&self.bounds);
+        let bounds = view.workload.within(&self.bounds, Target::ops(self));
         let known = ops.len();
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &bounds));
         fill::freshen(view, &mut ops[known..]);

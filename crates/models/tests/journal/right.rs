@@ -108,5 +108,5 @@ fn counts_do_not_depend_on_the_number_of_workers() {
     let [one, two] = [1, 2].map(search);
     assert_eq!(one.states, two.states);
     assert_eq!(one.work.crash_states, two.work.crash_states);
-    assert_eq!(one.states, 3149);
+    assert_eq!(one.states, 3809);
 }

@@ -15,6 +15,7 @@ use crate::{
     budget::budget,
     folder::Folder,
     progress::Display,
+    quiet::without_panic_messages,
     registry::Named,
     report,
     screen::{self, Paint},
@@ -56,10 +57,11 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     if !arguments.json {
         screen::print(&format!("{}\n", Paint::for_stdout().faint(&job.describe(arguments))))?;
     }
-    let (mut summary, mut violated) = job.search(arguments, stop)?;
+    let (mut summary, mut violated) = without_panic_messages(|| job.search(arguments, stop))?;
     for found in &mut violated {
         // A trace that cannot be made shorter is good as it is.
-        found.trace = job.named.target.minimise(&found.trace).unwrap_or_else(|_| found.trace.clone());
+        let minimised = without_panic_messages(|| job.named.target.minimise(&found.trace));
+        found.trace = minimised.unwrap_or_else(|_| found.trace.clone());
     }
     summary.violations = job.violations(&violated);
     if let Some(folder) = &job.folder {

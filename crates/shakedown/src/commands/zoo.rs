@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    panic::{self, AssertUnwindSafe},
     sync::{
         atomic::{AtomicUsize, Ordering},
         mpsc,
@@ -18,6 +17,7 @@ use vfs::nearest::Suggestion;
 use super::Verdict;
 use crate::{
     arguments::Zoo,
+    quiet::without_panic_messages,
     screen::{self, Paint},
     zoo::{self, Case, Trial},
 };
@@ -72,15 +72,6 @@ fn progress(cases: usize) -> ProgressBar {
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar.enable_steady_tick(TICK);
     bar
-}
-
-/// A target that panics is a finding, and told as one. What the standard library would say of it besides is left out.
-fn without_panic_messages<R>(work: impl FnOnce() -> R) -> R {
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let done = panic::catch_unwind(AssertUnwindSafe(work));
-    panic::set_hook(usual);
-    done.unwrap_or_else(|_| panic!("the zoo panicked outside of its targets"))
 }
 
 /// Tries cases on all cores, each on one of them; `tell` hears of them in their order.

@@ -32,7 +32,7 @@ const XATTR_LEN: u64 = 4;
 /// Where writes are proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePlaces {
-    /// One block at every multiple of the block size, holes included.
+    /// One block at every multiple of the block size, holes included, and at the end of a file that ends within one.
     Blocks,
     /// One block at the end.
     End,
@@ -51,8 +51,9 @@ pub struct ObjectBounds {
     pub depth_max: usize,
     /// Bytes in a file.
     pub size_max: u64,
-    /// Bytes in a write; sizes and offsets are multiples of it. Direct writes need a multiple of the target's sector
-    /// size, and collapsing and inserting ranges one of its block size, or they fail.
+    /// Bytes in a write; sizes and offsets are multiples of it, but for a truncation to half of it and what follows.
+    /// Direct writes need a multiple of the target's sector size, and collapsing and inserting ranges one of its block
+    /// size, or they fail.
     pub block: NonZeroU64,
     /// Names for new objects; a directory takes the first that is free in it, and those that a symlink says.
     pub names: Vec<Arc<str>>,
@@ -87,6 +88,24 @@ impl Default for ObjectBounds {
             fallocate: Fallocate::ALL.to_vec(),
             rename: vec![Rename::Replace],
         }
+    }
+}
+
+impl ObjectBounds {
+    /// The same with at least so many names: if there are fewer, the shortest that are made of letters join them.
+    #[must_use]
+    pub fn with_names(mut self, names_min: usize) -> Self {
+        let letters = || (b'a'..=b'z').map(char::from);
+        let pairs = letters().flat_map(|first| letters().map(move |second| format!("{first}{second}")));
+        for name in letters().map(String::from).chain(pairs) {
+            if self.names.len() >= names_min {
+                break;
+            }
+            if !self.names.iter().any(|known| **known == *name) {
+                self.names.push(name.into());
+            }
+        }
+        self
     }
 }
 
@@ -253,10 +272,10 @@ impl<'a> Generator<'a> {
         }
         if access.writes {
             self.write_ops(&file(), size, access);
-            for blocks in 0..=size_max / block {
-                if blocks * block != size {
-                    self.propose(Op::Truncate { file: file(), size: blocks * block });
-                }
+            // Half a block: what is left behind the end of a file must never be seen when it grows again.
+            let sizes = (0..=size_max / block).map(|blocks| blocks * block).chain(half(block));
+            for size in sizes.filter(|new| *new != size && *new <= size_max) {
+                self.propose(Op::Truncate { file: file(), size });
             }
             for how in &self.bounds.fallocate {
                 for offset in (0..size_max / block).map(|index| index * block) {
@@ -279,12 +298,16 @@ impl<'a> Generator<'a> {
         let places: Vec<WriteAt> = if access.appends || self.bounds.write_places == WritePlaces::End {
             (size + block <= size_max).then_some(WriteAt::End).into_iter().collect()
         } else {
-            (0..size_max / block).map(|index| WriteAt::Offset(index * block)).collect()
+            let blocks = (0..size_max / block).map(|index| WriteAt::Offset(index * block));
+            let ends_within_a_block = !size.is_multiple_of(block) && size + block <= size_max;
+            blocks.chain(ends_within_a_block.then_some(WriteAt::End)).collect()
         };
         for via in &self.bounds.write_via {
             // A shared mapping for writing needs a file that can be read too.
             if *via != WriteVia::Mmap || access.reads {
-                for at in &places {
+                // A direct write begins at a whole sector.
+                let fits = |at: &&WriteAt| *via != WriteVia::Direct || access.appends || **at != WriteAt::End;
+                for at in places.iter().filter(fits) {
                     self.propose(Op::Write { file: file.clone(), at: *at, data, via: *via });
                 }
             }
@@ -368,6 +391,11 @@ fn names<'a>(tree: &'a Tree, bounds: &ObjectBounds) -> Vec<Named<'a>> {
         Some(Named { path, node, depth, first: seen.insert(id), vacancies, free })
     });
     named.collect()
+}
+
+/// Half of so many bytes, if that is anything.
+fn half(bytes: u64) -> Option<u64> {
+    Some(bytes / 2).filter(|half| *half > 0)
 }
 
 /// The smallest value from 1 that occurs in none of these. With all 255 in use, writes are no longer distinct, and

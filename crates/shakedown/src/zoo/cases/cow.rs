@@ -7,6 +7,22 @@ use crate::zoo::case::Case;
 
 pub const CASES: &[Case] = &[
     Case::searched(
+        "cow-tail-kept",
+        "old bytes beyond the end of a file are seen when it grows again",
+        ["model:cow?flaw=tail-kept", "model:cow"],
+        "contents",
+        Flushed,
+        ("create,write,truncate", 4),
+    ),
+    Case::searched(
+        "cow-unmount-forgets",
+        "an unmount writes nothing",
+        ["model:cow?flaw=unmount-forgets", "model:cow"],
+        "usable",
+        Flushed,
+        ("create,sync", 3),
+    ),
+    Case::searched(
         "cow-no-barrier",
         "the superblock may reach the disk before its trees",
         ["model:cow?flaw=no-barrier", "model:cow"],
