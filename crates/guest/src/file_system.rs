@@ -2,9 +2,9 @@
 
 use posix::message::Mount;
 use vfs::{
-    Conventions,
+    Conventions, OpKind,
     contract::promises::{self, Promise},
-    generate::OpSet,
+    generate::{ObjectBounds, OpSet, WritePlaces},
 };
 
 use crate::{
@@ -151,6 +151,11 @@ impl FileSystem {
         self.facts().ops
     }
 
+    /// How far a workload goes if the user asks for ops.
+    pub fn bounds(&self) -> ObjectBounds {
+        ObjectBounds { fallocate: self.facts().fallocate.to_vec(), ..bounds(self.ops()) }
+    }
+
     /// What it shows in its own way.
     pub fn conventions(&self) -> Conventions {
         self.facts().conventions
@@ -176,6 +181,13 @@ impl FileSystem {
         options.extend((!self.journal).then_some(WITHOUT_JOURNAL));
         promises::promise(self.kind.name(), &options)
     }
+}
+
+/// How far a workload of these ops goes on a real kernel. Which slots are open is not known where a workload is made,
+/// so they are left to scripts.
+pub fn bounds(ops: OpSet) -> ObjectBounds {
+    let ops = ops.without(OpSet::of(&[OpKind::Open, OpKind::Close]));
+    ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() }
 }
 
 /// What of a file system's programs this machine does not have, and how to get it: words that fit after "could not ".

@@ -33,7 +33,7 @@ mod target;
 mod vhost;
 
 pub use console::{Complaint, Console, complaint};
-pub use file_system::{FileSystem, FileSystemKind, missing_program};
+pub use file_system::{FileSystem, FileSystemKind, bounds, missing_program};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
 pub use start::program;

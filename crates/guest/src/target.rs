@@ -11,9 +11,9 @@ use disk::{Disk, Failing, Image};
 use explore::Property;
 use posix::message::{Got, Step};
 use vfs::{
-    Conventions, Errno, Op, OpKind, Outcome, Tree,
+    Conventions, Errno, Op, Outcome, Tree,
     contract::{Contract, Zeros},
-    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
 
@@ -29,9 +29,6 @@ use crate::{
 
 /// fsck finds something wrong with what the kernel has recovered, or cannot repair what it is there to repair.
 const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
-
-/// Which slots are open is not known where a workload is made, so they are left to scripts.
-const FOR_SCRIPTS: OpSet = OpSet::of(&[OpKind::Open, OpKind::Close]);
 
 /// A file system in guests.
 #[derive(Debug)]
@@ -69,10 +66,8 @@ pub struct Mounted {
 impl GuestTarget {
     /// The file system in guests of the kernel that was built last, with debugging aids or without.
     pub fn new(file_system: FileSystem, debug: bool) -> Self {
-        let ops = file_system.ops().without(FOR_SCRIPTS);
-        let fallocate = file_system.facts().fallocate.to_vec();
-        let all = ObjectBounds { ops, fallocate, write_places: WritePlaces::End, ..ObjectBounds::default() };
-        let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
+        let all = file_system.bounds();
+        let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
         Self { file_system, debug, usual, all, ground: OnceLock::new() }
     }
 

@@ -54,8 +54,8 @@ fn last_words(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("; it said last: {words}") }
 }
 
-/// Without a request or an answer for so long, a worker hangs.
-const SILENCE_MAX: Duration = Duration::from_mins(1);
+/// Without a request or an answer for so long, a worker hangs, unless another limit is set.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 /// A process that mounts a disk of ours.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ pub struct Machine {
     console: Console,
     log: KernelLog,
     number: u32,
+    silence_max: Duration,
     keeper: Child,
     /// The keeper clears all away when this is closed, by us or by our end.
     lifeline: Option<ChildStdin>,
@@ -91,12 +92,18 @@ impl Machine {
         };
         let lifeline = keeper.stdin.take();
         let console = Console::new(console).map_err(io::Error::from)?;
-        let mut machine = Self { disk: None, socket, console, log, number: 0, keeper, lifeline };
+        let mut machine =
+            Self { disk: None, socket, console, log, number: 0, silence_max: SILENCE_MAX, keeper, lifeline };
         machine.take_connection(sectors).map_err(|error| machine.with_last_words(error))?;
         let ready: Result<(), String> = unframe(&machine.converse(&mut NoDisk)?)?;
         ready.map_err(|words| HostError::Start(io::Error::other(words)))?;
         machine.log.listen_for(machine.number);
         Ok(machine)
+    }
+
+    /// From now on, it hangs if it neither asks nor answers for so long.
+    pub(crate) fn hangs_after(&mut self, silence: Duration) {
+        self.silence_max = silence;
     }
 
     /// The worker sends its connection, or why it has none.
@@ -148,13 +155,13 @@ impl Machine {
         let died = || HostError::Died { said: String::new() };
         let mut last = Instant::now();
         loop {
-            let [disk, socket, console] = self.poll(SILENCE_MAX.saturating_sub(last.elapsed()))?;
+            let [disk, socket, console] = self.poll(self.silence_max.saturating_sub(last.elapsed()))?;
             if console {
                 self.console.drain();
             }
             if disk || socket {
                 last = Instant::now();
-            } else if last.elapsed() >= SILENCE_MAX {
+            } else if last.elapsed() >= self.silence_max {
                 return Err(HostError::Hung { said: String::new() });
             }
             let message = if socket { Some(self.receive().map_err(|_| died())?) } else { None };

@@ -26,6 +26,7 @@ const PATROL: Duration = Duration::from_millis(250);
 pub(crate) struct Pool {
     sectors: u64,
     commands: Vec<String>,
+    silence_max: Duration,
     idle: Arc<Mutex<Vec<Seat>>>,
 }
 
@@ -62,11 +63,11 @@ impl Drop for Seat {
 }
 
 impl Pool {
-    pub fn new(sectors: u64, commands: Vec<String>) -> Self {
+    pub fn new(sectors: u64, commands: Vec<String>, silence_max: Duration) -> Self {
         let idle = Arc::new(Mutex::new(Vec::new()));
         let watched = Arc::downgrade(&idle);
         std::thread::spawn(move || patrol(&watched));
-        Self { sectors, commands, idle }
+        Self { sectors, commands, silence_max, idle }
     }
 
     /// A worker that has this mounted, or else one that has nothing mounted, or else, if several wait, the one that has
@@ -79,7 +80,8 @@ impl Pool {
             return Ok(idle.remove(place));
         }
         drop(idle);
-        let machine = Machine::start(self.sectors, &self.commands)?;
+        let mut machine = Machine::start(self.sectors, &self.commands)?;
+        machine.hangs_after(self.silence_max);
         Ok(Seat { machine, mounted: None, put_back: Instant::now() })
     }
 

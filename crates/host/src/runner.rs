@@ -7,11 +7,11 @@
 use std::{sync::Arc, time::Instant};
 
 use check::Finding;
-use disk::{Asked, Block, Disk, EntryKind, in_order_of};
+use disk::{Asked, Block, Disk, EntryKind, Image, in_order_of};
 use explore::Property;
 use guest::{Live, Storage};
 use posix::message::{Answer, Got, Step};
-use vfs::Errno;
+use vfs::{Errno, Op};
 
 use crate::{
     HostError, Subject,
@@ -49,6 +49,20 @@ impl Runner {
         let mut seat = self.pool.take(None)?;
         clear(&mut seat)?;
         Ok(seat)
+    }
+
+    /// A fresh image as it is after it was mounted and used once, for what a file system does then and never again.
+    pub fn broken_in(&self, fresh: Image) -> Result<Image, Trouble> {
+        let path = vfs::Path::root().join("d");
+        let ops = [Op::Mkdir { path: path.clone(), mode: 0o755 }, Op::Syncfs, Op::Rmdir { path }, Op::Syncfs];
+        let mut batch = vec![self.mount_step()];
+        batch.extend(ops.map(Step::Run));
+        batch.push(Step::Unmount);
+        let mut disk = Disk::new(fresh);
+        let mut seat = self.empty_seat()?;
+        seat.machine.run(&mut Live::new(&mut disk, false), &batch)?;
+        self.pool.put(seat);
+        Ok(disk.image().clone())
     }
 
     /// A worker in this session, whose disk looks like this one; if it has to be brought there, this one then looks
@@ -259,7 +273,7 @@ impl Storage for Looked<'_> {
 
 #[cfg(test)]
 mod tests {
-    use disk::{BlockSize, Geometry, Image};
+    use disk::{BlockSize, Geometry};
 
     use super::*;
 

@@ -9,11 +9,15 @@ use std::{
 
 use disk::{Disk, Image};
 use guest::{
-    FileSystem,
+    FileSystem, FileSystemKind,
     fsck::{self, Verdict},
 };
 use posix::{LOST_AND_FOUND, message::Mount};
-use vfs::{Conventions, OpKind, contract::Contract, generate::OpSet};
+use vfs::{
+    Conventions, OpKind,
+    contract::Contract,
+    generate::{ObjectBounds, OpSet},
+};
 
 /// A file system with all that can be chosen about it.
 #[derive(Clone, Debug)]
@@ -39,6 +43,17 @@ pub struct Commands {
     pub kib: u32,
     /// What is demanded of it.
     pub contract: Contract,
+}
+
+/// What a file system must be told where clocks run and where several workers have disks with the same UUID: journals
+/// and logs are not to be written because time has passed, and nothing is to be done in the background.
+fn on_a_running_kernel(kind: FileSystemKind) -> &'static [&'static str] {
+    match kind {
+        FileSystemKind::Ext3 | FileSystemKind::Ext4 => &["commit=2000", "noinit_itable"],
+        FileSystemKind::Xfs => &["nouuid"],
+        FileSystemKind::Btrfs => &["commit=2000", "nodiscard"],
+        _ => &[],
+    }
 }
 
 impl Subject {
@@ -67,10 +82,21 @@ impl Subject {
         matches!(self, Self::Kernel(file_system) if file_system.flushes_are_lies)
     }
 
+    /// Whether threads of the kernel have something to do on its first mount, and may be done before the first op or
+    /// not: those of btrfs go through a tree of UUIDs.
+    pub(crate) fn is_busy_at_first(&self) -> bool {
+        matches!(self, Self::Kernel(file_system) if file_system.kind == FileSystemKind::Btrfs)
+    }
+
     /// How it is mounted. An unknown file system has in its root what most have.
     pub(crate) fn mount(&self) -> Mount {
         match self {
-            Self::Kernel(file_system) => file_system.mount(),
+            Self::Kernel(file_system) => {
+                let mut mount = file_system.mount();
+                let all = [&*mount.options].into_iter().chain(on_a_running_kernel(file_system.kind).iter().copied());
+                mount.options = all.filter(|option| !option.is_empty()).collect::<Vec<_>>().join(",");
+                mount
+            }
             Self::Commands(_) => Mount {
                 kind: self.name().to_owned(),
                 options: String::new(),
@@ -95,13 +121,20 @@ impl Subject {
         }
     }
 
-    /// The kinds of ops that a workload may have.
+    /// The kinds of ops that it has.
     pub(crate) fn ops(&self) -> OpSet {
         match self {
             Self::Kernel(file_system) => file_system.ops(),
             Self::Commands(_) => OpSet::ALL.without(OpSet::of(&[OpKind::Crash])),
         }
-        .without(OpSet::of(&[OpKind::Open, OpKind::Close]))
+    }
+
+    /// How far a workload goes if the user asks for ops.
+    pub(crate) fn bounds(&self) -> ObjectBounds {
+        match self {
+            Self::Kernel(file_system) => file_system.bounds(),
+            Self::Commands(_) => guest::bounds(self.ops()),
+        }
     }
 
     pub(crate) fn contract(&self) -> Contract {

@@ -7,6 +7,7 @@
 use std::{
     path::Path,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use check::{Finding, Promise, Repeats, Target, Task, View};
@@ -16,12 +17,13 @@ use posix::message::{Got, Step};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
-    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
 
 use crate::{
     Subject,
+    machine::SILENCE_MAX,
     pool::Pool,
     runner::{Runner, Trouble},
     session::Session,
@@ -38,6 +40,7 @@ pub struct HostTarget {
     /// How far the workload goes if the user asks for nothing, and if the user asks for ops.
     usual: ObjectBounds,
     all: ObjectBounds,
+    silence_max: Duration,
     ground: OnceLock<Result<Ground, String>>,
 }
 
@@ -61,10 +64,15 @@ pub struct Mounted {
 impl HostTarget {
     /// The file system on this machine.
     pub fn new(subject: Subject) -> Self {
-        let ops = subject.ops();
-        let all = ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() };
-        let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
-        Self { subject, usual, all, ground: OnceLock::new() }
+        let all = subject.bounds();
+        let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
+        Self { subject, usual, all, silence_max: SILENCE_MAX, ground: OnceLock::new() }
+    }
+
+    /// The same, where a file system hangs that neither asks anything of its disk nor answers for so long.
+    #[must_use]
+    pub fn hanging_after(self, silence: Duration) -> Self {
+        Self { silence_max: silence, ..self }
     }
 
     fn ground(&self) -> Result<&Ground, String> {
@@ -84,16 +92,14 @@ impl HostTarget {
             return Err(missing);
         }
         let fresh = subject.make().map_err(|error| format!("make a file system: {error}"))?;
-        let pool = Pool::new(
-            fresh.geometry().blocks.into(),
-            subject.mount_command().map(ToOwned::to_owned).into_iter().collect(),
-        );
+        let commands = subject.mount_command().map(ToOwned::to_owned).into_iter().collect();
+        let pool = Pool::new(fresh.geometry().blocks.into(), commands, self.silence_max);
         let runner = Runner { pool, subject };
-        let seat = runner.empty_seat();
-        match seat {
-            Ok(seat) => runner.pool.put(seat),
-            Err(trouble) => return Err(format!("{}{instead}", trouble.finding().detail)),
-        }
+        let fresh = runner.empty_seat().and_then(|seat| {
+            runner.pool.put(seat);
+            if runner.subject.is_busy_at_first() { runner.broken_in(fresh) } else { Ok(fresh) }
+        });
+        let fresh = fresh.map_err(|trouble| format!("{}{instead}", trouble.finding().detail))?;
         Ok(Ground { runner, fresh })
     }
 
@@ -174,6 +180,10 @@ impl Target for HostTarget {
     }
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        // Kernels say in many ways that a file system has no such thing.
+        if !self.ops().contains(task.op.kind()) {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed, asked| session.after(&task.op, failed, asked);
@@ -213,6 +223,10 @@ impl Target for HostTarget {
             zeros: Zeros::Allowed,
             write_through: false,
         }
+    }
+
+    fn ops(&self) -> OpSet {
+        self.subject.ops()
     }
 
     fn bounds(&self) -> ObjectBounds {

@@ -26,8 +26,7 @@ const MOMENTS_MS: u64 = 250;
 const GONE_MAX: Duration = Duration::from_mins(1);
 
 fn target() -> HostTarget {
-    let options = "nodelalloc,commit=2000,noinit_itable".to_owned();
-    let file_system = FileSystem { options, ..FileSystemKind::Ext4.usual() };
+    let file_system = FileSystem { options: "nodelalloc".to_owned(), ..FileSystemKind::Ext4.usual() };
     HostTarget::new(Subject::Kernel(file_system))
 }
 

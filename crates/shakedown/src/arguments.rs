@@ -133,7 +133,7 @@ pub struct Swarm {
     #[arg(long, value_name = "N")]
     pub dirs: Option<u32>,
     /// What a power cut may leave of the writes in the disk's cache, as in `check`
-    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    #[arg(long, value_name = "MODE", value_parser = power_cuts())]
     pub crash: Option<CrashMode>,
     /// End each task after so much; without one, no task walks at random
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', allow_hyphen_values = true)]
@@ -346,7 +346,7 @@ pub struct Characterise {
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
     /// What a power cut may leave of the writes in the disk's cache [default: subsets]
-    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    #[arg(long, value_name = "MODE", value_parser = power_cuts())]
     pub crash: Option<CrashMode>,
     /// How many crash states at one position are judged before they are sampled [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -473,6 +473,11 @@ fn crash_modes() -> impl TypedValueParser<Value = CrashFlag> {
         KILL => Ok(CrashFlag::Kill),
         word => word.parse().map(CrashFlag::Power),
     })
+}
+
+/// Where nobody can be killed instead.
+fn power_cuts() -> impl TypedValueParser<Value = CrashMode> {
+    PossibleValuesParser::new(CRASH_MODES).try_map(|word| word.parse::<CrashMode>())
 }
 
 fn script_kinds() -> impl TypedValueParser<Value = ScriptKind> {

@@ -5,6 +5,7 @@
 mod commands;
 mod searching;
 mod stepping;
+mod trouble;
 
 use std::io::Write as _;
 
@@ -15,8 +16,7 @@ use host::{HostTarget, Subject};
 use vfs::Op;
 
 fn ext4() -> FileSystem {
-    let options = "nodelalloc,commit=2000,noinit_itable".to_owned();
-    FileSystem { options, ..FileSystemKind::Ext4.usual() }
+    FileSystem { options: "nodelalloc".to_owned(), ..FileSystemKind::Ext4.usual() }
 }
 
 fn ext2() -> FileSystem {

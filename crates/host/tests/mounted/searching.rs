@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use check::{CheckOptions, CheckReport, Checkable, RunOptions, Workload};
 use disk::CrashMode;
 use explore::Budget;
-use guest::FileSystem;
+use guest::{FileSystem, FileSystemKind};
 
 use crate::{ext2, ext4, kernel};
 
@@ -37,6 +37,15 @@ fn ext4_keeps_its_promise() {
 }
 
 #[test]
+fn every_file_system_that_recovers_by_itself_keeps_its_promise() {
+    for kind in [FileSystemKind::Ext3, FileSystemKind::Xfs, FileSystemKind::Btrfs] {
+        let Some(report) = search(kind.usual(), &WORK) else { return };
+        assert_eq!(violated(&report), BTreeSet::new(), "{}: {:?}", kind.name(), report.violations);
+        assert!(report.work.crash_states > 3, "{}: {:?}", kind.name(), report.work);
+    }
+}
+
+#[test]
 fn ext2_keeps_its_promise() {
     let Some(report) = search(ext2(), &["create(\"/f\")", "sync()"]) else { return };
     assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
@@ -46,6 +55,8 @@ fn ext2_keeps_its_promise() {
 /// On a disk that does not flush, no journal helps.
 #[test]
 fn a_disk_that_lies_is_found_out() {
-    let Some(report) = search(FileSystem { flushes_are_lies: true, ..ext4() }, &WORK) else { return };
-    assert!(violated(&report).contains("pinned-name"), "{:?}", violated(&report));
+    for honest in [FileSystemKind::Ext3.usual(), ext4(), FileSystemKind::Xfs.usual(), FileSystemKind::Btrfs.usual()] {
+        let Some(report) = search(FileSystem { flushes_are_lies: true, ..honest.clone() }, &WORK) else { return };
+        assert!(violated(&report).contains("pinned-name"), "{honest:?}: {:?}", violated(&report));
+    }
 }

@@ -124,14 +124,15 @@ pub const NTFS3: Entry = guest!(
     kib = 4096..=65536
 );
 
-const DATA: TargetOption =
+pub(super) const DATA: TargetOption =
     option("data", Values::Words(&["ordered", "journal", "writeback"]), "ordered", "what is journaled, and when");
-const BARRIER: TargetOption =
+pub(super) const BARRIER: TargetOption =
     option("barrier", Values::Words(&["on", "off"]), "on", "off: the journal is written without flushes");
-const FSCK: TargetOption =
+pub(super) const FSCK: TargetOption =
     option("fsck", Values::Words(&["on", "off"]), "on", "whether fsck looks at everything that was recovered");
-const SYNC: TargetOption = option("sync", Values::Words(&["off", "on"]), "off", "on: mounted with -o sync");
-const LIES: TargetOption = option("lies", Values::Words(&["none", "flush"]), "none", "flush: the disk ignores flushes");
+pub(super) const SYNC: TargetOption = option("sync", Values::Words(&["off", "on"]), "off", "on: mounted with -o sync");
+pub(super) const LIES: TargetOption =
+    option("lies", Values::Words(&["none", "flush"]), "none", "flush: the disk ignores flushes");
 const KERNEL: TargetOption = option(
     "kernel",
     Values::Words(&["plain", "debug"]),
@@ -139,12 +140,17 @@ const KERNEL: TargetOption = option(
     "debug: the one that was built with --debug, which finds more and is slower",
 );
 
-const fn option(name: &'static str, values: Values, value: &'static str, about: &'static str) -> TargetOption {
+pub(super) const fn option(
+    name: &'static str,
+    values: Values,
+    value: &'static str,
+    about: &'static str,
+) -> TargetOption {
     TargetOption { name, values, fallback: Fallback::Value(value), about }
 }
 
 /// Options that are mount options.
-const MOUNT_OPTIONS: [&str; 5] = ["data", "barrier", "fsync", "order", "sync"];
+const MOUNT_OPTIONS: [&str; 6] = ["data", "barrier", "delalloc", "fsync", "order", "sync"];
 
 /// The mount option that a choice stands for; none for what the kernel does anyway.
 fn mount_option(name: &str, value: &str) -> Option<&'static str> {
@@ -152,6 +158,7 @@ fn mount_option(name: &str, value: &str) -> Option<&'static str> {
         ("data", "journal") => Some("data=journal"),
         ("data", "writeback") => Some("data=writeback"),
         ("barrier", "off") => Some("nobarrier"),
+        ("delalloc", "off") => Some("nodelalloc"),
         ("fsync", "strict") => Some("fsync_mode=strict"),
         ("fsync", "nobarrier") => Some("fsync_mode=nobarrier"),
         ("order", "strict") => Some("order=strict"),
@@ -161,16 +168,20 @@ fn mount_option(name: &str, value: &str) -> Option<&'static str> {
 }
 
 fn make(kind: FileSystemKind, chosen: &Chosen) -> Box<dyn Checkable> {
+    Box::new(GuestTarget::new(file_system(kind, chosen), chosen.word("kernel") == "debug"))
+}
+
+/// A file system as it was asked for, in a guest or elsewhere.
+pub(super) fn file_system(kind: FileSystemKind, chosen: &Chosen) -> FileSystem {
     let options: Vec<&str> = MOUNT_OPTIONS.iter().filter_map(|name| mount_option(name, chosen.get(name)?)).collect();
-    let file_system = FileSystem {
+    FileSystem {
         kind,
         options: options.join(","),
         kib: chosen.number("kib").expect("the table of options allows only numbers"),
         journal: chosen.get("journal") != Some("off"),
         flushes_are_lies: chosen.word("lies") == "flush",
         fsck: chosen.get("fsck") != Some("off"),
-    };
-    Box::new(GuestTarget::new(file_system, chosen.word("kernel") == "debug"))
+    }
 }
 
 #[cfg(test)]

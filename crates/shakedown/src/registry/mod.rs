@@ -72,7 +72,7 @@ impl Kind {
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 28] = [
+pub const TARGETS: [&Entry; 31] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -98,7 +98,10 @@ pub const TARGETS: [&Entry; 28] = [
     &guests::HFSPLUS,
     &guests::NTFS3,
     &hosts::EXT2,
+    &hosts::EXT3,
     &hosts::EXT4,
+    &hosts::XFS,
+    &hosts::BTRFS,
     &commands::FUSE,
     &reference::REFERENCE,
 ];

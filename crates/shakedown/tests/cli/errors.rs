@@ -151,3 +151,13 @@ fn a_resumed_run_cannot_be_changed() {
     assert!(line.contains("'--crash <MODE>'") && !line.contains("--depth"), "{line}");
     assert!(complaint(&["check", "model:link", "--resume", "run"]).contains("cannot be used with"));
 }
+
+/// What may be left by a power cut is asked wherever there is one; to kill somebody, only where somebody can be.
+#[test]
+fn every_verb_takes_the_crashes_that_it_can_make() {
+    for verb in [&["check"][..], &["characterise"], &["swarm", "--tasks", "2"]] {
+        let asked = |crash| complaint(&[verb, &["model:nothing", "--crash", crash]].concat());
+        assert!(asked("prefix").contains("there is no such target"), "{verb:?}");
+        assert_eq!(asked("kill").contains("there is no such target"), verb == ["check"], "{verb:?}");
+    }
+}

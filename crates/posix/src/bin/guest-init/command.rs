@@ -92,6 +92,8 @@ impl Mounter for Program {
             let ended = self.running.as_mut().and_then(|child| child.try_wait().ok().flatten());
             let failed = ended.is_some_and(|status| !status.success());
             if failed || begun.elapsed() > MOUNT_TIME_MAX {
+                // Nobody is to mount something later, when something else is wanted.
+                self.kill()?;
                 return Err(Errno::IO);
             }
             std::thread::sleep(PAUSE);
