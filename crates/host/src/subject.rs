@@ -43,6 +43,8 @@ pub struct Commands {
     pub kib: u32,
     /// What is demanded of it.
     pub contract: Contract,
+    /// What it shows in its own way.
+    pub conventions: Conventions,
 }
 
 /// What a file system must be told where clocks run and where several workers have disks with the same UUID: journals
@@ -110,7 +112,7 @@ impl Subject {
     pub(crate) fn conventions(&self) -> Conventions {
         match self {
             Self::Kernel(file_system) => file_system.conventions(),
-            Self::Commands(_) => Conventions::POSIX,
+            Self::Commands(commands) => commands.conventions,
         }
     }
 

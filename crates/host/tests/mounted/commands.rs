@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use disk::CrashMode;
 use host::{Commands, HostTarget, KilledTarget, Subject};
-use vfs::contract::Contract;
+use vfs::{Conventions, DirLinks, contract::Contract};
 
 use crate::{
     here,
@@ -30,6 +30,7 @@ fn ext(mkfs: &str, mount: &str, repair: Option<&str>) -> Option<HostTarget> {
         repair: repair.map(ToOwned::to_owned),
         kib: 2080,
         contract: Contract::Fsynced,
+        conventions: Conventions::POSIX,
     };
     here(HostTarget::new(Subject::Commands(commands)))
 }
@@ -67,6 +68,37 @@ fn fuse2fs_keeps_what_was_fsynced_by_a_writer_and_nothing_else() {
         let report = search_by(&target, CrashMode::Prefix, &["create(\"/f\")", sync]);
         assert_eq!(violated(&report), BTreeSet::from(["pinned-name"]), "{sync}");
     }
+}
+
+fn ntfs(repair: Option<&str>) -> Option<HostTarget> {
+    let commands = Commands {
+        mount: "ntfs-3g -o permissions {dev} {mnt}".to_owned(),
+        mkfs: Some("mkntfs -F -q {dev}".to_owned()),
+        fsck: None,
+        repair: repair.map(ToOwned::to_owned),
+        kib: 4096,
+        contract: Contract::Fsynced,
+        conventions: Conventions { dir_links: DirLinks::AlwaysOne, ..Conventions::POSIX },
+    };
+    here(HostTarget::new(Subject::Commands(commands)))
+}
+
+/// What was fsynced is kept, of directories too. Of a sync the kernel does not tell it: it writes, and does not flush.
+/// While metadata is being written, the table of files and its mirror differ, and nothing but ntfsfix gets over it.
+#[test]
+fn ntfs_3g_keeps_what_was_fsynced_and_needs_ntfsfix_after_a_crash() {
+    if !has("ntfs-3g") || !has("mkntfs") {
+        return;
+    }
+    let Some(target) = ntfs(Some("ntfsfix {dev}")) else { return };
+    let fsynced = ["mkdir(\"/d\")", "create(\"/d/f\")", "fsync(\"/d/f\")"];
+    let report = search_by(&target, CrashMode::Flushed, &fsynced);
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    let report = search_by(&target, CrashMode::Flushed, &["create(\"/f\")", "syncfs()"]);
+    assert_eq!(violated(&report), BTreeSet::from(["pinned-name"]));
+    let Some(target) = ntfs(None) else { return };
+    let report = search_by(&target, CrashMode::Prefix, &["create(\"/f\")", "fsync(\"/f\")"]);
+    assert_eq!(violated(&report), BTreeSet::from(["recovery-fails"]));
 }
 
 const KILLED: [&str; 4] = ["mkdir(\"/d\")", "create(\"/d/f\")", "write(\"/d/f\", at=end, len=9, fill=7)", "syncfs()"];

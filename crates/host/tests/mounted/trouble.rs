@@ -7,7 +7,7 @@ use check::Target as _;
 use disk::Disk;
 use host::{Commands, HostTarget, Subject};
 use rustix::process::{Pid, Signal, kill_process};
-use vfs::contract::Contract;
+use vfs::{Conventions, contract::Contract};
 
 use crate::{here, task};
 
@@ -24,6 +24,7 @@ fn mounted_by(mount: String) -> HostTarget {
         repair: None,
         kib: 4096,
         contract: Contract::Mountable,
+        conventions: Conventions::POSIX,
     }))
 }
 

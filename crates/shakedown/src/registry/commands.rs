@@ -3,6 +3,7 @@
 
 use check::Checkable;
 use host::{Commands, HostTarget, KilledTarget, Subject};
+use vfs::{Conventions, DirLinks};
 
 use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
@@ -47,6 +48,12 @@ pub const FUSE: Entry = Entry {
             fallback: Fallback::Value("fsynced"),
             about: "the contract that is demanded of it",
         },
+        TargetOption {
+            name: "dirlinks",
+            values: Values::Words(&["counted", "one"]),
+            fallback: Fallback::Value("counted"),
+            about: "one: a directory has one link, whatever is in it",
+        },
     ],
     make,
 };
@@ -66,6 +73,8 @@ fn make(chosen: &Chosen) -> Box<dyn Checkable> {
     if is_killed(chosen) {
         return Box::new(KilledTarget::new(chosen.word(COMMAND).to_owned(), given("mkfs"), contract));
     }
+    let dir_links =
+        if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };
     Box::new(HostTarget::new(Subject::Commands(Commands {
         mount: chosen.word(COMMAND).to_owned(),
         mkfs: given("mkfs"),
@@ -73,5 +82,6 @@ fn make(chosen: &Chosen) -> Box<dyn Checkable> {
         repair: given("repair"),
         kib: chosen.number("kib").expect("the table of options allows only numbers"),
         contract,
+        conventions: Conventions { dir_links, ..Conventions::POSIX },
     })))
 }
