@@ -37,5 +37,5 @@ pub use file_system::{FileSystem, FileSystemKind, bounds, missing_program};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
 pub use start::program;
-pub use storage::{Live, Storage};
+pub use storage::{Again, Live, Storage, look};
 pub use target::{GuestTarget, NotHere};

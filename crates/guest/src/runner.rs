@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use check::Finding;
-use disk::{Block, Disk, Image};
+use disk::{Disk, Image};
 use explore::Property;
 use posix::message::{Answer, Got, Step};
 use vfs::Errno;
@@ -15,7 +15,7 @@ use crate::{
     Complaint, FileSystem, GuestError, Storage,
     pool::{Pool, Seat, pin},
     session::{Done, Failed, Session, SessionId},
-    storage::{Again, Live},
+    storage::{Again, Live, look},
     target::Mounted,
 };
 
@@ -82,7 +82,7 @@ impl Runner {
             disk.fail(&[]);
             run(seat, &mut disk, &[Step::Observe])?;
         }
-        Ok(disk.image)
+        Ok(disk.storage)
     }
 
     /// Runs one step live, looks at what it left, and gives the guest back.
@@ -178,8 +178,8 @@ pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) ->
 /// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
 pub(crate) fn clear(seat: &mut Seat) -> Result<(), Trouble> {
     let _pinned = pin(seat.guest.core());
-    if let Some((_, image)) = seat.mounted.take() {
-        run(seat, &mut Again::new(image), &[Step::Unmount])?;
+    if let Some((_, mut image)) = seat.mounted.take() {
+        run(seat, &mut image, &[Step::Unmount])?;
         // What the kernel says of a session that is over was said of it before, or is of no matter.
         drop(seat.guest.complaint());
     }
@@ -191,15 +191,7 @@ struct Looked<'d>(&'d Disk);
 
 impl Storage for Looked<'_> {
     fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        let geometry = self.0.geometry();
-        let Ok(first) = u32::try_from(sector).map(Block) else { return false };
-        if geometry.blocks_of(first, data.len()).is_err() {
-            return false;
-        }
-        for (block, part) in (first.0..).map(Block).zip(data.chunks_mut(geometry.block_size.bytes())) {
-            part.copy_from_slice(self.0.block(block));
-        }
-        true
+        look(self.0, sector, data)
     }
 }
 

@@ -76,16 +76,34 @@ impl Storage for Live<'_> {
     }
 }
 
-/// A disk on which what was done before is done again: nothing is logged, and the requests fail that failed then.
-pub(crate) struct Again<'f> {
-    pub image: Image,
+/// An image takes requests without a trace of them.
+impl Storage for Image {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        block(sector).is_some_and(|block| Self::read(self, block, data).is_ok())
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        block(sector).is_some_and(|block| Self::write(self, block, data).is_ok())
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        Storage::write(self, sector, &vec![0; count as usize * SECTOR.bytes()])
+    }
+}
+
+/// Storage on which what was done before is done again: the requests fail that failed then.
+#[derive(Debug)]
+pub struct Again<'f, S> {
+    /// Where the others go.
+    pub storage: S,
     requests: u32,
     failed: &'f [u32],
 }
 
-impl<'f> Again<'f> {
-    pub fn new(image: Image) -> Self {
-        Self { image, requests: 0, failed: &[] }
+impl<'f, S> Again<'f, S> {
+    /// No request fails.
+    pub fn new(storage: S) -> Self {
+        Self { storage, requests: 0, failed: &[] }
     }
 
     /// From now on, requests are counted anew, and these fail.
@@ -99,23 +117,34 @@ impl<'f> Again<'f> {
     }
 }
 
-impl Storage for Again<'_> {
+impl<S: Storage> Storage for Again<'_, S> {
     fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        !self.fails() && block(sector).is_some_and(|block| self.image.read(block, data).is_ok())
+        !self.fails() && self.storage.read(sector, data)
     }
 
     fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        !self.fails() && block(sector).is_some_and(|block| self.image.write(block, data).is_ok())
+        !self.fails() && self.storage.write(sector, data)
     }
 
     fn discard(&mut self, sector: u64, count: u32) -> bool {
-        let zeros = vec![0; count as usize * SECTOR.bytes()];
-        self.write(sector, &zeros)
+        !self.fails() && self.storage.discard(sector, count)
     }
 
     fn flush(&mut self) -> bool {
-        !self.fails()
+        !self.fails() && self.storage.flush()
     }
+}
+
+/// Reads for somebody who only looks: it is recorded, and never fails.
+pub fn look(disk: &Disk, sector: u64, data: &mut [u8]) -> bool {
+    let geometry = disk.geometry();
+    let Some(first) = block(sector).filter(|first| geometry.blocks_of(*first, data.len()).is_ok()) else {
+        return false;
+    };
+    for (block, part) in (first.0..).map(Block).zip(data.chunks_mut(geometry.block_size.bytes())) {
+        part.copy_from_slice(disk.block(block));
+    }
+    true
 }
 
 #[cfg(test)]
@@ -145,7 +174,7 @@ mod tests {
         let mut again = Again::new(image);
         again.fail(&failed);
         assert_eq!(work(&mut again), first);
-        assert_eq!(again.image.hash(), disk.image().hash());
+        assert_eq!(again.storage.hash(), disk.image().hash());
         assert_eq!(disk.log().entries().count(), 4, "what failed is not in the log");
     }
 }

@@ -7,9 +7,9 @@
 use std::{sync::Arc, time::Instant};
 
 use check::Finding;
-use disk::{Asked, Block, Disk, EntryKind, Image, in_order_of};
+use disk::{Asked, Disk, EntryKind, Image, in_order_of};
 use explore::Property;
-use guest::{Live, Storage};
+use guest::{Again, Live, Storage, look};
 use posix::message::{Answer, Got, Step};
 use vfs::{Errno, Op};
 
@@ -91,20 +91,20 @@ impl Runner {
 
     /// Does again what led to a session; the disk then.
     fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Disk, Trouble> {
-        let mut disk =
-            Again { disk: Disk::new(session.base.clone()), requests: 0, failed: &[], lies: self.subject.lies() };
+        let mut disk = Disk::new(session.base.clone());
+        let mut again = Again::new(Live::new(&mut disk, self.subject.lies()));
         for done in &session.done {
-            disk.fail(&done.failed);
+            again.fail(&done.failed);
             let step = done.op.as_ref().map_or_else(|| self.mount_step(), |op| Step::Run(op.clone()));
             if done.failed.is_empty() {
-                seat.machine.run(&mut disk, &[step, Step::Observe])?;
+                seat.machine.run(&mut again, &[step, Step::Observe])?;
             } else {
-                seat.machine.run(&mut disk, &[step])?;
-                disk.fail(&[]);
-                seat.machine.run(&mut disk, &[Step::Observe])?;
+                seat.machine.run(&mut again, &[step])?;
+                again.fail(&[]);
+                seat.machine.run(&mut again, &[Step::Observe])?;
             }
         }
-        Ok(disk.disk)
+        Ok(disk)
     }
 
     /// Runs one step live, looks at what it left, and gives the worker back.
@@ -192,55 +192,12 @@ impl Trouble {
 
 /// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
 pub(crate) fn clear(seat: &mut Seat) -> Result<(), HostError> {
-    if let Some(here) = seat.mounted.take() {
-        let mut disk = Again { disk: Disk::new(here.image), requests: 0, failed: &[], lies: false };
-        seat.machine.run(&mut disk, &[Step::Unmount])?;
+    if let Some(mut here) = seat.mounted.take() {
+        seat.machine.run(&mut here.image, &[Step::Unmount])?;
         // What the kernel says of a session that is over was said of it before, or is of no matter.
         drop(seat.machine.complaint());
     }
     Ok(())
-}
-
-fn block(sector: u64) -> Option<Block> {
-    u32::try_from(sector).ok().map(Block)
-}
-
-/// A disk on which what was done before is done again: the requests fail that failed then.
-struct Again<'f> {
-    disk: Disk,
-    requests: u32,
-    failed: &'f [u32],
-    lies: bool,
-}
-
-impl<'f> Again<'f> {
-    /// From now on, requests are counted anew, and these fail.
-    fn fail(&mut self, failed: &'f [u32]) {
-        (self.requests, self.failed) = (0, failed);
-    }
-
-    fn fails(&mut self) -> bool {
-        self.requests += 1;
-        self.failed.contains(&(self.requests - 1))
-    }
-}
-
-impl Storage for Again<'_> {
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        !self.fails() && block(sector).is_some_and(|block| self.disk.read(block, data).is_ok())
-    }
-
-    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        !self.fails() && block(sector).is_some_and(|block| self.disk.write(block, data).is_ok())
-    }
-
-    fn discard(&mut self, sector: u64, count: u32) -> bool {
-        !self.fails() && block(sector).is_some_and(|block| self.disk.discard(block, count).is_ok())
-    }
-
-    fn flush(&mut self) -> bool {
-        !self.fails() && (self.lies || self.disk.flush().is_ok())
-    }
 }
 
 /// A disk that is looked at: reads are recorded but never fail. What the kernel writes meanwhile, it writes.
@@ -248,32 +205,25 @@ struct Looked<'d>(&'d mut Disk);
 
 impl Storage for Looked<'_> {
     fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        let geometry = self.0.geometry();
-        let Some(first) = block(sector).filter(|first| geometry.blocks_of(*first, data.len()).is_ok()) else {
-            return false;
-        };
-        for (block, part) in (first.0..).map(Block).zip(data.chunks_mut(geometry.block_size.bytes())) {
-            part.copy_from_slice(self.0.block(block));
-        }
-        true
+        look(self.0, sector, data)
     }
 
     fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        block(sector).is_some_and(|block| self.0.write(block, data).is_ok())
+        Live::new(self.0, false).write(sector, data)
     }
 
     fn discard(&mut self, sector: u64, count: u32) -> bool {
-        block(sector).is_some_and(|block| self.0.discard(block, count).is_ok())
+        Live::new(self.0, false).discard(sector, count)
     }
 
     fn flush(&mut self) -> bool {
-        self.0.flush().is_ok()
+        Live::new(self.0, false).flush()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use disk::{BlockSize, Geometry};
+    use disk::{Block, BlockSize, Geometry};
 
     use super::*;
 
