@@ -18,14 +18,14 @@ use disk::{Block, BlockSize, Disk, Geometry, Image};
 use explore::Property;
 use posix::message::{Answer, Got, Mount, Step};
 use vfs::{
-    Errno, Op, OpKind, Outcome, Tree,
+    Errno, Op, Outcome, Tree,
     contract::{Contract, Zeros},
-    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{HostError, Machine, machine::NoDisk, target::missing_for_any_mount};
+use crate::{HostError, Machine, machine::NoDisk, subject::bounds_of_commands, target::missing_for_any_mount};
 
 /// The same ops on an empty store did something else, again and again.
 const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
@@ -146,9 +146,8 @@ impl KilledTarget {
     /// A file system that a command mounts on `{mnt}`; `{store}` is an empty folder for it, and `reset` empties what
     /// else it stores things in.
     pub fn new(mount: String, reset: Option<String>, contract: Contract) -> Self {
-        let ops = OpSet::ALL.without(OpSet::of(&[OpKind::Open, OpKind::Close, OpKind::Crash]));
-        let all = ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() };
-        let usual = ObjectBounds { ops: ops.intersection(OpSet::DEFAULT), ..all.clone() };
+        let all = bounds_of_commands();
+        let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
         let commands = [Some(mount), reset].into_iter().flatten().collect();
         let (lives, idle) = (Mutex::new(HashMap::from([(0, Arc::default())])), Mutex::default());
         Self { commands, contract, usual, all, ready: OnceLock::new(), lives, idle }

@@ -14,7 +14,7 @@ use guest::{
 };
 use posix::{LOST_AND_FOUND, message::Mount};
 use vfs::{
-    Conventions, OpKind,
+    Conventions, Fallocate, OpKind,
     contract::Contract,
     generate::{ObjectBounds, OpSet},
 };
@@ -127,7 +127,7 @@ impl Subject {
     pub(crate) fn ops(&self) -> OpSet {
         match self {
             Self::Kernel(file_system) => file_system.ops(),
-            Self::Commands(_) => OpSet::ALL.without(OpSet::of(&[OpKind::Crash])),
+            Self::Commands(_) => OPS_OF_COMMANDS,
         }
     }
 
@@ -135,7 +135,7 @@ impl Subject {
     pub(crate) fn bounds(&self) -> ObjectBounds {
         match self {
             Self::Kernel(file_system) => file_system.bounds(),
-            Self::Commands(_) => guest::bounds(self.ops()),
+            Self::Commands(_) => bounds_of_commands(),
         }
     }
 
@@ -208,6 +208,21 @@ impl Subject {
             Self::Commands(commands) => commands.fsck.is_some(),
         }
     }
+}
+
+/// Everything but a power cut, which is the search's to make.
+const OPS_OF_COMMANDS: OpSet = OpSet::ALL.without(OpSet::of(&[OpKind::Crash]));
+
+/// How far a workload goes on what a command mounts. The kernel passes no other modes of `fallocate` on to user space.
+pub(crate) fn bounds_of_commands() -> ObjectBounds {
+    let fallocate = vec![
+        Fallocate::Allocate,
+        Fallocate::KeepSize,
+        Fallocate::PunchHole,
+        Fallocate::ZeroRange,
+        Fallocate::ZeroRangeKeepSize,
+    ];
+    ObjectBounds { fallocate, ..guest::bounds(OPS_OF_COMMANDS) }
 }
 
 fn shell(command: &str, file: &Path) -> io::Result<Output> {

@@ -54,8 +54,8 @@ pub fn measure(named: &Named, knobs: &Knobs, progress: &mut Told<'_>) -> Result<
     let synchronous = synchronous_twin(named)?;
     let sync_pass = synchronous.as_ref().map(|twin| Pass::run(twin, knobs, &mut *progress)).transpose()?;
     let cell = |column: Column| match (column, &synchronous, &sync_pass) {
-        (Column::Keeps(Guarantee::SynchronousMount), Some(twin), Some(pass)) => pass.cell(twin, column),
-        _ => whole.cell(named, column),
+        (Column::Keeps(Guarantee::SynchronousMount), Some(twin), Some(pass)) => pass.cell(twin, column, &knobs.stop),
+        _ => whole.cell(named, column, &knobs.stop),
     };
     let passes = || [Some(&whole), sync_pass.as_ref()].into_iter().flatten();
     Ok(Row {
@@ -142,14 +142,14 @@ impl Pass {
         }
     }
 
-    fn cell(&self, named: &Named, column: Column) -> Cell {
+    fn cell(&self, named: &Named, column: Column, stop: &Stop) -> Cell {
         let (found, crash_states) = match column {
             Column::Recovers => (self.worst_recovery(), self.crash_states),
             Column::Keeps(guarantee) => (self.violated.get(guarantee.name()), self.judged.of(guarantee)),
             Column::FastIsFull => (self.violated.get(DISAGREES), self.judged.compared),
         };
         match found {
-            Some(found) => Cell::Broken(Box::new(counterexample(named, column, found, crash_states))),
+            Some(found) => Cell::Broken(Box::new(counterexample(named, column, found, crash_states, stop))),
             None if crash_states > 0 => Cell::Held { crash_states },
             None => Cell::NotMeasured { why: why_not(named, column) },
         }
@@ -179,9 +179,10 @@ fn is_about_recovery(found: &Violated) -> bool {
     cut && found.severity == Severity::Critical && !is_guarantee(&found.property)
 }
 
-fn counterexample(named: &Named, column: Column, found: &Violated, crash_states: u64) -> Counterexample {
-    // A trace that cannot be made shorter is good as it is.
-    let trace: Trace = named.target.minimise(&found.trace).unwrap_or_else(|_| found.trace.clone());
+fn counterexample(named: &Named, column: Column, found: &Violated, crash_states: u64, stop: &Stop) -> Counterexample {
+    // A trace that cannot be made shorter is good as it is, and so is one for which nobody waits any more.
+    let shorter = (!stop.is_stopped()).then(|| named.target.minimise(&found.trace).ok()).flatten();
+    let trace: Trace = shorter.unwrap_or_else(|| found.trace.clone());
     let told = match story::tell(&*named.target, &trace, false) {
         Ok(told) => told.text,
         Err(error) => format!("  {}\n  It could not be told: {error}.\n", trace.detail),

@@ -73,8 +73,7 @@ fn make(chosen: &Chosen) -> Box<dyn Checkable> {
     if is_killed(chosen) {
         return Box::new(KilledTarget::new(chosen.word(COMMAND).to_owned(), given("mkfs"), contract));
     }
-    let dir_links =
-        if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };
+    let dir_links = if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };
     Box::new(HostTarget::new(Subject::Commands(Commands {
         mount: chosen.word(COMMAND).to_owned(),
         mkfs: given("mkfs"),
