@@ -296,6 +296,10 @@ impl Target for KilledTarget {
         Promise { contract: self.contract, synchronous: false, zeros: Zeros::Allowed, write_through: false }
     }
 
+    fn bounds(&self) -> ObjectBounds {
+        self.all.clone()
+    }
+
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds, self.ops())));
