@@ -17,13 +17,15 @@ pub(crate) struct Aftermath {
     given_up: Vec<(OpIndex, Op)>,
     /// Whether a request failed since the mount, of a target that may shut itself down then.
     is_hurt: bool,
+    /// Whether a persistence call has said since that it failed.
+    was_told: bool,
     /// Whether what follows cannot be judged.
     is_over: bool,
 }
 
 impl Aftermath {
     pub fn is_empty(&self) -> bool {
-        self.disturbed.is_empty() && self.given_up.is_empty() && !self.is_hurt
+        self.disturbed.is_empty() && self.given_up.is_empty() && !self.is_hurt && !self.was_told
     }
 
     /// Whether a request failed since the mount, and the target may have shut itself down.
@@ -33,6 +35,15 @@ impl Aftermath {
 
     pub fn hurt(&mut self) {
         self.is_hurt = true;
+    }
+
+    /// Whether a persistence call has said that it failed, so that a later one promises nothing of what was before.
+    pub fn was_told(&self) -> bool {
+        self.was_told
+    }
+
+    pub fn tell(&mut self) {
+        self.was_told = true;
     }
 
     /// Whether what follows cannot be judged, so that the search does not go on from here.
@@ -83,7 +94,7 @@ impl Aftermath {
         if self.is_empty() {
             return;
         }
-        bytes.push(u8::from(self.is_hurt));
+        bytes.push(u8::from(self.is_hurt) | u8::from(self.was_told) << 1);
         let is_disturbed = |task: &Task| self.disturbed.iter().any(|(op, _)| *op == task.index);
         bytes.extend(tasks.iter().map(|task| u8::from(is_disturbed(task))));
         for op in self.given_up() {

@@ -287,7 +287,9 @@ impl<'a, T: Target> Checker<'a, T> {
         let (log, from, to) = (next.disk.log(), made.start, next.disk.position());
         visit(Transition::Requests { log, from, to, outcome });
         self.check_declared(log, &made, visit);
-        if !matches!(advance, Advance::Broken(_)) && !next.aftermath.is_over() {
+        if next.aftermath.is_over() {
+            self.counts.ended_unjudged();
+        } else if !matches!(advance, Advance::Broken(_)) {
             next.recovery_wrote = made.recovery_wrote.get().unwrap_or(next.recovery_wrote);
             next.settle(self.target, &self.options);
             self.tally.reached(next.place);

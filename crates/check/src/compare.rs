@@ -127,11 +127,14 @@ impl<T: Target> State<T> {
         }
         self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
-        let says_so = outcome.is_ok() && !(is_hurt && legal::cannot_say_that_it_failed(&done.op));
+        let says_so = outcome.is_ok() && !(is_hurt && legal::promises_nothing(&done.op, self.aftermath.was_told()));
         if says_so || (may_fail && is_done) {
             self.returned(&done.op, done.index, outcome);
         } else {
             self.history.pass_over();
+        }
+        if is_hurt && outcome.is_err() && done.op.is_persistence() {
+            self.aftermath.tell();
         }
         let mut wrong = match target.observe(&self.mounted, &self.disk) {
             Err(errno) if is_hurt && legal::may_say_when_hurt(errno) => Vec::new(),

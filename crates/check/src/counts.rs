@@ -25,6 +25,7 @@ const SHARDS: usize = 64;
 pub(crate) struct Counts {
     ops: AtomicU64,
     ops_refused: AtomicU64,
+    ended_unjudged: AtomicU64,
     crash_states: AtomicU64,
     positions_sampled: AtomicU64,
     /// Whether what is done now was done before, and judged.
@@ -71,6 +72,9 @@ pub struct Work {
     /// Ops for which one of several targets had no room; the others were then put back.
     #[serde(default)]
     pub ops_refused: u64,
+    /// States behind which nothing was searched, because nobody can say what a file system owes that was hurt.
+    #[serde(default)]
+    pub ended_unjudged: u64,
     /// Crash states that were judged.
     pub crash_states: u64,
     /// How many different images were among them.
@@ -93,6 +97,11 @@ impl Work {
         self.zip(other, u64::saturating_add)
     }
 
+    /// Whether nothing was sampled and nothing left out.
+    pub fn is_whole(self) -> bool {
+        self.positions_sampled == 0 && self.ended_unjudged == 0
+    }
+
     /// What is left without the other.
     #[must_use]
     fn minus(self, other: Self) -> Self {
@@ -103,6 +112,7 @@ impl Work {
         Self {
             ops: with(self.ops, other.ops),
             ops_refused: with(self.ops_refused, other.ops_refused),
+            ended_unjudged: with(self.ended_unjudged, other.ended_unjudged),
             crash_states: with(self.crash_states, other.crash_states),
             crash_states_distinct: with(self.crash_states_distinct, other.crash_states_distinct),
             recoveries: with(self.recoveries, other.recoveries),
@@ -141,6 +151,7 @@ impl Counts {
             inputs: weighted.map(|weighted| InputCounts::new(&weighted.weights)),
             ops: AtomicU64::new(0),
             ops_refused: AtomicU64::new(0),
+            ended_unjudged: AtomicU64::new(0),
             crash_states: AtomicU64::new(0),
             positions_sampled: AtomicU64::new(0),
             is_repeating: AtomicBool::new(false),
@@ -164,6 +175,10 @@ impl Counts {
 
     pub fn refused(&self, refused: bool) {
         self.ops_refused.fetch_add(u64::from(refused), Ordering::Relaxed);
+    }
+
+    pub fn ended_unjudged(&self) {
+        self.ended_unjudged.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn position(&self, states: usize, sampled: bool) {
@@ -213,6 +228,7 @@ impl Counts {
         Work {
             ops: self.ops.load(Ordering::Relaxed),
             ops_refused: self.ops_refused.load(Ordering::Relaxed),
+            ended_unjudged: self.ended_unjudged.load(Ordering::Relaxed),
             crash_states: self.crash_states.load(Ordering::Relaxed),
             crash_states_distinct: images.sum::<usize>() as u64,
             positions_sampled: self.positions_sampled.load(Ordering::Relaxed),

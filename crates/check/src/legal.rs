@@ -10,13 +10,21 @@
 //! - **A file system that was hurt.** A target that says so ([`Target::may_shut_down`](crate::Target::may_shut_down))
 //!   may refuse every op after a request has failed, until it is mounted again: Linux file systems go read-only
 //!   (`EROFS`) or shut down (`EIO`, `ESHUTDOWN`, `EUCLEAN`), because nobody knows what the disk holds. Nothing may have
-//!   changed by an op that was refused. One that has shut down may refuse to be read as well.
+//!   changed by an op that was refused. One that has shut down may refuse to be read as well, or have dropped what it
+//!   could not write, so that a name leads to nothing that is still there (`ENOENT`, by f2fs).
 //! - **A mount after that is a recovery.** What was only in memory when the file system gave up is gone, so what is
 //!   mounted again is judged as after a power cut: what was pinned must be there.
 //! - **`sync` cannot say that it failed**: sync(2) returns nothing, and neither does an unmount. Once a request has
 //!   failed, both pin nothing. `syncfs` and `fsync` can say so, and are taken at their word.
+//! - **A failure is told once.** When a persistence call has said that it failed, later ones may succeed and promise
+//!   nothing of what was done before: Linux reports an error to those who had a file open when it happened, and once
+//!   ("after an error has been reported on one request, subsequent requests on the same file descriptor should return
+//!   0", Documentation/filesystems/vfs.rst). What was pinned before the failure stays pinned. Nobody can say what of a
+//!   later change rests on an earlier one that is gone, so that nothing is pinned until the next mount.
 //! - **A file that was made but could not be opened stays.** open(2) makes the name, then opens what it leads to. If
 //!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4).
+//! - **A file that was cut or made longer stays so.** truncate(2) sets the size and then does what follows from it. If
+//!   that fails, ext4, xfs and btrfs say so and do not set the size back. The whole change must be there, or nothing.
 //!
 //! Two targets that are compared with each other have the same excuse: the one that did the op is put back. And
 //!
@@ -99,13 +107,13 @@ fn makes_longer(before: &Reference, after: &Reference) -> bool {
 
 /// Whether a file system that was hurt may answer so.
 pub(crate) fn may_say_when_hurt(errno: Errno) -> bool {
-    matches!(errno, Errno::EROFS | Errno::EIO | Errno::ESHUTDOWN | Errno::EUCLEAN)
+    matches!(errno, Errno::EROFS | Errno::EIO | Errno::ESHUTDOWN | Errno::EUCLEAN | Errno::ENOENT)
 }
 
 /// Whether an op may have been done although it says that it failed for want of something.
 pub(crate) fn may_fail_when_done(op: &Op) -> bool {
     match op {
-        Op::Create { .. } => true,
+        Op::Create { .. } | Op::Truncate { .. } => true,
         Op::Open { flags, .. } => flags.contains(OpenFlags::CREAT),
         _ => false,
     }
@@ -121,9 +129,10 @@ pub(crate) fn has_no_room(op: &Op, outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether an op has no way to say that it failed.
-pub(crate) fn cannot_say_that_it_failed(op: &Op) -> bool {
-    matches!(op, Op::Sync | Op::Remount)
+/// Whether an op that succeeds pins nothing after a request has failed: it has no way to say that it failed, or another
+/// persistence call has said so (`was_told`).
+pub(crate) fn promises_nothing(op: &Op, was_told: bool) -> bool {
+    matches!(op, Op::Sync | Op::Remount) || (was_told && op.is_persistence())
 }
 
 /// Whether what an op comes to depends on the block size of the format.
@@ -233,6 +242,15 @@ mod tests {
     fn what_fails_in_the_reference_may_not_fail_for_want_of_room() {
         assert_eq!(agreement(&[FILE], FILE, Errno::EEXIST), Agreement::Same);
         assert_eq!(agreement(&[FILE], FILE, Errno::ENOSPC), Agreement::Differ);
+    }
+
+    #[test]
+    fn what_was_told_once_is_not_promised_again() {
+        let promises_nothing = |op: &str, was_told| promises_nothing(&op.parse().unwrap(), was_told);
+        assert!(promises_nothing("sync()", false) && promises_nothing("remount()", false));
+        assert!(!promises_nothing("fsync(\"/f\")", false) && !promises_nothing("syncfs()", false));
+        assert!(promises_nothing("fsync(\"/f\")", true) && promises_nothing("syncfs()", true));
+        assert!(!promises_nothing("create(\"/f\")", true));
     }
 
     #[test]

@@ -260,7 +260,7 @@ impl<T: Target> Checkable for T {
             states: report.states,
             states_revisited: report.states_revisited,
             depth: report.depth,
-            complete: report.complete && work.positions_sampled == 0 && options.equality == Equality::Full,
+            complete: report.complete && work.is_whole() && options.equality == Equality::Full,
             limits: report.limits,
             work,
             judged,

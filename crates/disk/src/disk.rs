@@ -17,6 +17,7 @@ pub struct Disk {
     recorder: Option<Box<Recorder>>,
     faults: Option<Box<ArmedFaults>>,
     corruptor: Option<Corruptor>,
+    lacks_writes: bool,
 }
 
 impl Disk {
@@ -28,7 +29,7 @@ impl Disk {
     /// As [`Disk::new`] with a cache of so many entries; see [`DiskLog::new`].
     pub fn with_cache(image: Image, cache: Option<usize>) -> Self {
         let log = DiskLog::new(image, cache);
-        Self { log, op: None, recorder: None, faults: None, corruptor: None }
+        Self { log, op: None, recorder: None, faults: None, corruptor: None, lacks_writes: false }
     }
 
     /// The shape of the disk.
@@ -119,7 +120,7 @@ impl Disk {
     /// There are not so many blocks, or a fault was injected; nothing was changed.
     pub fn discard(&mut self, block: Block, count: u32) -> Result<(), IoError> {
         self.geometry().check_range(block, count)?;
-        self.fault(Failing::Write)?;
+        self.may_write()?;
         self.overwrite(block, count);
         self.do_entry(EntryKind::Discard { block, count })
     }
@@ -229,6 +230,11 @@ impl Disk {
         }
     }
 
+    /// Whether a write has failed, so that what lies here is not what a file system has made of it.
+    pub fn lacks_writes(&self) -> bool {
+        self.lacks_writes
+    }
+
     /// The requests since faults were armed.
     pub fn io_counts(&self) -> IoCounts {
         self.faults.as_ref().map_or_else(IoCounts::default, |faults| faults.done())
@@ -242,12 +248,18 @@ impl Disk {
     fn write_as(&mut self, block: Block, data: &[u8], kind: impl Fn(Block, &[u8]) -> EntryKind) -> Result<(), IoError> {
         let geometry = self.geometry();
         let count = geometry.blocks_of(block, data.len())?;
-        self.fault(Failing::Write)?;
+        self.may_write()?;
         if let Some((block, data)) = Corruptor::corrupt(&mut self.corruptor, geometry, block, data) {
             self.overwrite(block, count);
             self.do_entry(kind(block, &data))?;
         }
         Ok(())
+    }
+
+    fn may_write(&mut self) -> Result<(), IoError> {
+        let may = self.fault(Failing::Write);
+        self.lacks_writes |= may.is_err();
+        may
     }
 
     fn do_entry(&mut self, kind: EntryKind) -> Result<(), IoError> {

@@ -39,15 +39,16 @@ impl Pool {
         Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
     }
 
-    /// A guest that has this mounted, or else any, booted if there is none.
-    pub fn take(&self, wanted: Option<SessionId>) -> Result<Seat, GuestError> {
+    /// A guest that has this mounted, or else any that waits.
+    pub fn take(&self, wanted: Option<SessionId>) -> Option<Seat> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let has = |seat: &Seat| seat.mounted.as_ref().map(|(session, _)| *session) == wanted;
         let place = idle.iter().position(has).or_else(|| idle.len().checked_sub(1));
-        if let Some(place) = place {
-            return Ok(idle.remove(place));
-        }
-        drop(idle);
+        place.map(|place| idle.remove(place))
+    }
+
+    /// A guest that has done nothing yet.
+    pub fn boot(&self) -> Result<Seat, GuestError> {
         let number = self.booted.fetch_add(1, Ordering::Relaxed);
         let core = self.cores.get(number % self.cores.len().max(1)).copied().unwrap_or(0);
         let _pinned = pin(core);

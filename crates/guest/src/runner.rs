@@ -9,7 +9,7 @@ use check::Finding;
 use disk::{Disk, Image};
 use explore::Property;
 use posix::message::{Answer, Got, Step};
-use vfs::Errno;
+use vfs::{Errno, Op, Path};
 
 use crate::{
     Complaint, FileSystem, GuestError, Storage,
@@ -35,6 +35,8 @@ const NO_GUEST: Property = Property::critical("guest-unavailable");
 pub(crate) struct Runner {
     pub pool: Pool,
     pub file_system: FileSystem,
+    /// A file system that nobody needs.
+    pub fresh: Image,
 }
 
 impl Runner {
@@ -42,20 +44,37 @@ impl Runner {
         Step::Mount(self.file_system.mount())
     }
 
+    fn take(&self, wanted: Option<SessionId>) -> Result<Seat, Trouble> {
+        self.pool.take(wanted).map_or_else(|| self.boot(), Ok)
+    }
+
+    /// A guest that has been at work before: at the first mount a kernel makes threads and caches that it has from then
+    /// on, and what has to wait for them comes at another time.
+    fn boot(&self) -> Result<Seat, Trouble> {
+        let mut seat = self.pool.boot()?;
+        let mut disk = self.fresh.clone();
+        let create = Op::Create { path: Path::root().join("warm"), mode: 0o644 };
+        for step in [self.mount_step(), Step::Observe, Step::Run(create), Step::Run(Op::Sync), Step::Unmount] {
+            run(&mut seat, &mut disk, &[step])?;
+        }
+        drop(seat.guest.complaint());
+        Ok(seat)
+    }
+
     /// A guest with nothing mounted.
     pub fn empty_seat(&self) -> Result<Seat, Trouble> {
-        let mut seat = self.pool.take(None)?;
-        clear(&mut seat)?;
+        let mut seat = self.take(None)?;
+        self.clear(&mut seat)?;
         Ok(seat)
     }
 
     /// A guest in this session, whose disk looks like `image`.
     pub fn seat_in(&self, session: &Session, image: &Image) -> Result<Seat, Trouble> {
-        let mut seat = self.pool.take(Some(session.id))?;
+        let mut seat = self.take(Some(session.id))?;
         let _pinned = pin(seat.guest.core());
         let is_there = |(there, disk): &(SessionId, Image)| *there == session.id && disk.hash() == image.hash();
         if !seat.mounted.as_ref().is_some_and(is_there) {
-            clear(&mut seat)?;
+            self.clear(&mut seat)?;
             let reached = self.replay(&mut seat, session)?;
             if reached.hash() != image.hash() {
                 return Err(Trouble::Nondeterministic);
@@ -63,6 +82,21 @@ impl Runner {
             seat.mounted = Some((session.id, reached));
         }
         Ok(seat)
+    }
+
+    /// Unmounts whatever is mounted, on a copy of its disk that is thrown away. A kernel that cannot, or that warns
+    /// of itself then (of inodes that are still in use, say), is not to be trusted any more: another takes its place.
+    fn clear(&self, seat: &mut Seat) -> Result<(), Trouble> {
+        let _pinned = pin(seat.guest.core());
+        if let Some((_, mut image)) = seat.mounted.take() {
+            let answers = run(seat, &mut image, &[Step::Unmount])?;
+            // What it says of the disk of a session that is over was said of it before, or is of no matter.
+            let complaint = seat.guest.complaint().filter(|complaint| !complaint.is_about_the_disk);
+            if complaint.is_some() || answers.iter().any(Result::is_err) {
+                *seat = self.boot()?;
+            }
+        }
+        Ok(())
     }
 
     /// Does again what led to a session; what the disk looks like then.
@@ -73,7 +107,7 @@ impl Runner {
     fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Image, Trouble> {
         let mut disk = Again::new(session.base.clone());
         disk.fail(&session.failed.requests);
-        run(seat, &mut disk, &[self.mount_step()])?;
+        let _ = self.mount(seat, &mut disk)?;
         disk.fail(&[]);
         run(seat, &mut disk, &[Step::Observe])?;
         for done in &session.done {
@@ -83,6 +117,20 @@ impl Runner {
             run(seat, &mut disk, &[Step::Observe])?;
         }
         Ok(disk.storage)
+    }
+
+    /// Mounts, in another guest if this one has lost memory: what it hands out then is not what a fresh one hands out,
+    /// and some of that comes to the disk. It says so before it has asked anything of the disk.
+    fn mount(&self, seat: &mut Seat, storage: &mut dyn Storage) -> Result<Answer, Trouble> {
+        let mut mount =
+            |seat: &mut Seat| Ok(run(seat, storage, &[self.mount_step()])?.pop().unwrap_or(Err(Errno::EIO)));
+        match mount(seat) {
+            Ok(Err(Errno::ENOTEMPTY)) => {
+                *seat = self.boot()?;
+                mount(seat)
+            }
+            mounted => mounted,
+        }
     }
 
     /// Runs one step live, looks at what it left, and gives the guest back.
@@ -95,7 +143,10 @@ impl Runner {
     ) -> Result<(Answer, Mounted), Trouble> {
         let _pinned = pin(seat.guest.core());
         let mut live = Live::new(disk, self.file_system.flushes_are_lies);
-        let answer = run(&mut seat, &mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
+        let answer = match step {
+            Step::Mount(_) => self.mount(&mut seat, &mut live)?,
+            step => run(&mut seat, &mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO)),
+        };
         let requests = live.failed;
         let session = session(Failed { requests, allocation: allocation_failed(step, &answer, disk) });
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
@@ -173,17 +224,6 @@ impl Trouble {
 
 pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
     seat.guest.run(storage, batch)
-}
-
-/// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
-pub(crate) fn clear(seat: &mut Seat) -> Result<(), Trouble> {
-    let _pinned = pin(seat.guest.core());
-    if let Some((_, mut image)) = seat.mounted.take() {
-        run(seat, &mut image, &[Step::Unmount])?;
-        // What the kernel says of a session that is over was said of it before, or is of no matter.
-        drop(seat.guest.complaint());
-    }
-    Ok(())
 }
 
 /// A disk that is looked at: reads are recorded but never fail, and nothing is written.

@@ -45,6 +45,8 @@ pub(crate) struct Session {
     pub failed: Failed,
     /// What was done since.
     pub done: Vec<Arc<Done>>,
+    /// Whether what was mounted may be damaged.
+    is_excused: bool,
     pub id: SessionId,
 }
 
@@ -52,7 +54,13 @@ impl Session {
     /// Just mounted.
     pub fn begin(base: Image, failed: Failed) -> Self {
         let id = hash(base.hash(), b"mount", &failed);
-        Self { base, failed, done: Vec::new(), id }
+        Self { base, failed, done: Vec::new(), is_excused: false, id }
+    }
+
+    /// The same on a disk that lacks writes and that nobody has repaired since: the file system may find damage.
+    #[must_use]
+    pub fn excused(self) -> Self {
+        Self { is_excused: true, id: hash(self.id.0, b"excused", &Failed::default()), ..self }
     }
 
     /// One op later.
@@ -61,7 +69,7 @@ impl Session {
         let id = hash(self.id.0, op.to_string().as_bytes(), &failed);
         let mut done = self.done.clone();
         done.push(Arc::new(Done { op: op.clone(), failed }));
-        Self { base: self.base.clone(), failed: self.failed.clone(), done, id }
+        Self { done, id, ..self.clone() }
     }
 
     /// The same in the kernel's memory, on an image that is the same wherever anything was read. Where the two images
@@ -71,9 +79,9 @@ impl Session {
         Self { base, ..self.clone() }
     }
 
-    /// Whether anything failed since the mount: then a file system may complain.
+    /// Whether anything failed since the mount, or a write before it: then a file system may complain.
     pub fn saw_failures(&self) -> bool {
-        !self.failed.is_none() || self.done.iter().any(|done| !done.failed.is_none())
+        self.is_excused || !self.failed.is_none() || self.done.iter().any(|done| !done.failed.is_none())
     }
 }
 
@@ -113,6 +121,7 @@ mod tests {
             begin().after(&Op::Sync, allocation(2)),
             begin().after(&Op::Sync, Failed { allocation: Some(1), ..request(1) }),
             begin().after(&Op::Syncfs, Failed::default()),
+            begin().excused(),
             begin().after(&Op::Sync, Failed::default()).after(&Op::Sync, Failed::default()),
         ]
         .map(|session| session.id);
@@ -122,5 +131,6 @@ mod tests {
         assert_eq!(begin().id, begin().id);
         assert!(begin().after(&Op::Sync, request(1)).saw_failures() && !begin().saw_failures());
         assert!(begin().after(&Op::Sync, allocation(0)).saw_failures());
+        assert!(begin().excused().after(&Op::Sync, Failed::default()).saw_failures());
     }
 }

@@ -83,7 +83,7 @@ impl GuestTarget {
         let fresh = fsck::make(&self.file_system);
         let fresh = fresh.map_err(|error| NotHere(format!("make a file system: {error}")))?;
         let pool = Pool::new(kernel, fresh.geometry().blocks.into());
-        Ok(Ground { runner: Runner { pool, file_system: self.file_system.clone() }, fresh })
+        Ok(Ground { runner: Runner { pool, file_system: self.file_system.clone(), fresh: fresh.clone() }, fresh })
     }
 
     /// Guests and a fresh image.
@@ -136,7 +136,12 @@ impl Target for GuestTarget {
     fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
         let runner = &self.prepared().runner;
         let base = disk.image().clone();
-        let begin = |failed| Session::begin(base.clone(), failed);
+        // Without a journal, only fsck recovers, and it does not run before every mount.
+        let is_excused = disk.lacks_writes() && self.file_system.recovers_by_fsck();
+        let begin = |failed| {
+            let session = Session::begin(base.clone(), failed);
+            if is_excused { session.excused() } else { session }
+        };
         let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
         match mounted {
             Ok((Ok(_), mounted)) => Ok(mounted),

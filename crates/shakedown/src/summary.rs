@@ -195,7 +195,13 @@ impl Limits {
                 work.positions_sampled
             ));
         }
-        Self { complete: report.complete && work.positions_sampled == 0, states_dropped, says }
+        if work.ended_unjudged > 0 {
+            says.push(format!(
+                "{} states were not searched further: a request had failed, and what is durable is not known",
+                work.ended_unjudged
+            ));
+        }
+        Self { complete: report.complete && work.is_whole(), states_dropped, says }
     }
 }
 
