@@ -3,7 +3,8 @@
 use check::{CheckOptions, CheckReport, Checkable as _, Promise, RunOptions, Workload};
 use disk::CrashMode;
 use explore::Budget;
-use guest::FileSystem;
+use guest::{FileSystem, FileSystemKind};
+use vfs::contract::Contract;
 
 use crate::{ext2, ext4, target};
 
@@ -23,10 +24,20 @@ fn a_search_goes_on_from_what_was_recovered() {
 }
 
 fn check(file_system: FileSystem, ops: &[&str]) -> Option<(guest::GuestTarget, CheckReport)> {
+    check_under(file_system, ops, CrashMode::Subsets, None)
+}
+
+/// The same on a disk of this kind; unless a contract is demanded, what it promises is what it is held to.
+fn check_under(
+    file_system: FileSystem,
+    ops: &[&str],
+    crash: CrashMode,
+    demanded: Option<Contract>,
+) -> Option<(guest::GuestTarget, CheckReport)> {
     let target = target(file_system)?;
     let Promise { contract, .. } = check::Checkable::promise(&target);
-    let options =
-        CheckOptions { crash: CrashMode::Subsets, contract, continue_after_crash: false, ..CheckOptions::default() };
+    let contract = demanded.unwrap_or(contract);
+    let options = CheckOptions { crash, contract, continue_after_crash: false, ..CheckOptions::default() };
     let script = ops.iter().map(|op| op.parse().unwrap()).collect::<Vec<_>>();
     let run = RunOptions {
         workload: Workload::scripted(&script),
@@ -60,6 +71,25 @@ fn ext2_is_mountable_after_fsck_but_sync_leaves_everything_in_the_cache_of_the_d
     assert_eq!(found(&report), ["pinned-name"], "{:?}", report.violations);
     assert_eq!(report.violations[0].trace.ops.last(), Some(&vfs::Op::Sync));
     assert!(report.complete && report.work.crash_states > 10);
+}
+
+/// Without a journal, a rename from one directory to another is two writes, and the power can be cut between them. The
+/// disk is as kind as one that can fail is: it writes in order.
+#[test]
+fn a_rename_between_directories_is_cut_in_two_where_there_is_no_journal() {
+    const MOVE: [&str; 5] = ["mkdir(\"/d\")", "create(\"/f\")", "sync()", "rename(\"/f\", \"/d/g\")", "sync()"];
+    let cut_in_two = |file_system| {
+        let (_, report) = check_under(file_system, &MOVE, CrashMode::Prefix, Some(Contract::Atomic))?;
+        Some(found(&report).contains(&"rename-atomic"))
+    };
+    for without in [FileSystem { journal: false, ..ext4() }, ext2(), FileSystemKind::Vfat.usual()] {
+        let what = format!("{without:?}");
+        assert_ne!(cut_in_two(without), Some(false), "{what}");
+    }
+    for with in [ext4(), FileSystemKind::Xfs.usual()] {
+        let what = format!("{with:?}");
+        assert_ne!(cut_in_two(with), Some(true), "{what}");
+    }
 }
 
 #[test]
