@@ -3,7 +3,7 @@
 use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
 use vfs::{
-    Difference, Op, OpKind, Outcome, Path, Tree, Value,
+    Difference, Errno, Op, OpKind, Outcome, Path, Tree, Value,
     contract::{Breach, Contract, Event},
     tree::Aspect,
 };
@@ -110,7 +110,7 @@ impl<T: Target> State<T> {
             Agreement::Differ
                 if is_hurt
                     && !is_unmounted
-                    && outcome.as_ref().err().is_some_and(|errno| legal::may_say_when_hurt(*errno)) => {}
+                    && outcome.as_ref().err().is_some_and(|errno| self.may_say_when_hurt(target, *errno)) => {}
             Agreement::Same => self.reference = expected.reference,
             Agreement::Refused => {}
             Agreement::Differ => {
@@ -137,13 +137,19 @@ impl<T: Target> State<T> {
             self.aftermath.tell();
         }
         let mut wrong = match target.observe(&self.mounted, &self.disk) {
-            Err(errno) if is_hurt && legal::may_say_when_hurt(errno) => Vec::new(),
+            Err(errno) if is_hurt && legal::may_be_unreadable_when_hurt(errno) => Vec::new(),
             _ => self.compare_trees(target),
         };
         if self.tasks.is_empty() {
             wrong.extend(target.invariants(&self.mounted, &self.disk));
         }
         wrong
+    }
+
+    /// Whether an op may be refused so after a request has failed: what cannot be read at all may refuse likewise.
+    fn may_say_when_hurt(&self, target: &T, errno: Errno) -> bool {
+        let is_unreadable = |errno| target.observe(&self.mounted, &self.disk).is_err_and(|other| other == errno);
+        legal::may_say_when_hurt(errno) || (legal::may_be_unreadable_when_hurt(errno) && is_unreadable(errno))
     }
 
     /// A file system that was hurt was mounted again. It may have given up what was only in memory, and is judged as if

@@ -11,7 +11,8 @@
 //!   may refuse every op after a request has failed, until it is mounted again: Linux file systems go read-only
 //!   (`EROFS`) or shut down (`EIO`, `ESHUTDOWN`, `EUCLEAN`), because nobody knows what the disk holds. Nothing may have
 //!   changed by an op that was refused. One that has shut down may refuse to be read as well, or have dropped what it
-//!   could not write, so that a name leads to nothing that is still there (`ENOENT`, by f2fs).
+//!   could not write, so that a name leads to nothing that is still there (`ENOENT`, by f2fs). Where reading the tree
+//!   says that, ops may say it too.
 //! - **A mount after that is a recovery.** What was only in memory when the file system gave up is gone, so what is
 //!   mounted again is judged as after a power cut: what was pinned must be there.
 //! - **`sync` cannot say that it failed**: sync(2) returns nothing, and neither does an unmount. Once a request has
@@ -107,7 +108,12 @@ fn makes_longer(before: &Reference, after: &Reference) -> bool {
 
 /// Whether a file system that was hurt may answer so.
 pub(crate) fn may_say_when_hurt(errno: Errno) -> bool {
-    matches!(errno, Errno::EROFS | Errno::EIO | Errno::ESHUTDOWN | Errno::EUCLEAN | Errno::ENOENT)
+    matches!(errno, Errno::EROFS | Errno::EIO | Errno::ESHUTDOWN | Errno::EUCLEAN)
+}
+
+/// Whether a file system that was hurt may answer so when it is read as a whole.
+pub(crate) fn may_be_unreadable_when_hurt(errno: Errno) -> bool {
+    may_say_when_hurt(errno) || errno == Errno::ENOENT
 }
 
 /// Whether an op may have been done although it says that it failed for want of something.

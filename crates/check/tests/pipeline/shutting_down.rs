@@ -141,7 +141,9 @@ fn to_give_up_is_right() {
     for crash in [CrashMode::Off, CrashMode::Flushed, CrashMode::Subsets] {
         let report = search(&Fragile(Flaw::None), faulty(crash));
         assert_eq!(violated(&report), [""; 0], "{crash}: {:?}", report.violations);
-        assert!(report.complete && report.states > 10, "{report:?}");
+        assert!(report.states > 10, "{report:?}");
+        // Where it comes back without what was only in memory, and nobody knows what is durable, the search ends.
+        assert!(!report.complete && report.work.ended_unjudged > 0, "{report:?}");
     }
 }
 
