@@ -25,6 +25,7 @@ const LOOP_CONFIGURE: c_ulong = 0x4C0A;
 const LOOP_CTL_ADD: c_ulong = 0x4C80;
 const LOOP_CTL_REMOVE: c_ulong = 0x4C81;
 const BLKFLSBUF: c_ulong = 0x1261;
+const BLKBSZSET: c_ulong = 0x4008_1271;
 /// The device detaches when it is closed for the last time.
 const AUTOCLEAR: u32 = 4;
 /// What a device is configured with lies here, among much that is left at zero.
@@ -87,12 +88,26 @@ pub fn attach(device: &File, content: &File) -> io::Result<()> {
     done(result).map(drop)
 }
 
-/// Forgets what the kernel remembers of a device's content.
+/// Forgets what the kernel remembers of a device's content, which nobody has mounted.
+///
+/// A flush leaves out what somebody else in the kernel holds just then, such as whoever looks for memory to free. What
+/// is in blocks of another size is given up without exception.
 ///
 /// # Errors
 /// We may not.
 pub fn forget_content(device: &File) -> io::Result<()> {
-    ioctl(device.as_raw_fd(), BLKFLSBUF, 0).map(drop)
+    ioctl(device.as_raw_fd(), BLKFLSBUF, 0)?;
+    for bytes in [SECTOR, 2 * SECTOR] {
+        let bytes = libc::size_t::try_from(bytes).unwrap_or_default();
+        // SAFETY: the kernel reads a number.
+        let result = unsafe { libc::ioctl(device.as_raw_fd(), BLKBSZSET, &raw const bytes) };
+        match done(result) {
+            // Somebody has it all the same, and with it the right to choose the size.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            set => drop(set?),
+        }
+    }
+    Ok(())
 }
 
 /// Takes a device away that nobody uses any more.

@@ -79,7 +79,7 @@ fn pjdfstest_passes() {
     assert!(passed >= 384, "only {passed} passed");
 }
 
-/// Every op that fsx has. With the same seed, a million of them are run by `cargo xtask bench`.
+/// Every op that fsx has. `cargo xtask bench` runs a million of them, and begins with these.
 const EXERCISES: &str = include_str!("fsx.toml");
 
 #[test]
