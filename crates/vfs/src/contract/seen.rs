@@ -5,8 +5,14 @@
 //! each op, contains every earlier one that changes the same thing, and that leaves every thing as it was found.
 //! Making or removing a node changes everything of the node: nothing is in a directory that was not made, and a
 //! directory is not removed before what was in it has gone.
+//!
+//! A file that was made since everything was last durable, and is found nowhere, may be lost although later ops are seen:
+//! nothing that was pinned is missing. The names that it would have are then empty, where they were empty before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     breach::{Breach, Clause, Verb},
@@ -17,7 +23,7 @@ use super::{
     report::Report,
     things::{self, Thing, Value},
 };
-use crate::{NodeId, Op, Path, Rename, Tree};
+use crate::{Node, NodeId, Op, Path, Rename, Tree};
 
 /// A thing, its found value, the ops that change it, and after how many of them it may be.
 struct Line {
@@ -107,15 +113,34 @@ fn lines(chain: &Chain, start: usize, found: &Tree, reading: &Reading) -> (Vec<L
         ops.extend(made_or_removed.get(&thing.node()).into_iter().flatten());
         let ops: Vec<usize> = ops.into_iter().collect();
         let value = found_as.get(&thing.node()).map(|id| found_value(&thing, *id, found, reading));
-        let place_fits = |place: &usize| {
+        let value_at = |place: usize| {
             let moment = place.checked_sub(1).map_or(start, |last| start + 1 + ops[last]);
-            value.is_none() || thing.value_in(chain.tree(moment)) == value
+            thing.value_in(chain.tree(moment))
+        };
+        let is_lost = |value: &Option<Value>| match value {
+            Some(Value::Child(Some(node))) => !found_as.contains_key(node) && is_new_file(chain, start, *node),
+            _ => false,
+        };
+        let nothing = Some(Value::Child(None));
+        let place_fits = |place: &usize| {
+            let then = value_at(*place);
+            value.is_none()
+                || then == value
+                || value == nothing
+                    && is_lost(&then)
+                    && (0..*place).rev().map(value_at).find(|before| !is_lost(before)) == Some(nothing.clone())
         };
         let places = (0..=ops.len()).filter(place_fits).collect();
         lines.push(Line { thing, found: value, ops, places });
     }
     let ops = Ops::new(chain.end() - start, &lines);
     (lines, ops)
+}
+
+/// Whether a node is no directory and was made after `start`.
+fn is_new_file(chain: &Chain, start: usize, node: NodeId) -> bool {
+    let is_dir = |(_, state): &(usize, &Arc<Node>)| state.is_dir();
+    chain.tree(start).node(node).is_none() && !chain.states(node, 0).first().is_some_and(is_dir)
 }
 
 fn found_value(thing: &Thing, id: NodeId, found: &Tree, reading: &Reading) -> Value {
@@ -142,7 +167,7 @@ fn changes(before: &Tree, after: &Tree) -> Vec<Change> {
         let names = names.into_iter().map(|name| Thing::Name(id, name.clone()));
         let things = names.chain(things::attributes(id, present()));
         if let [Some(before), Some(after)] = states {
-            if !std::sync::Arc::ptr_eq(before, after) {
+            if !Arc::ptr_eq(before, after) {
                 let differing = things.filter(|thing| thing.value(before) != thing.value(after));
                 changes.extend(differing.map(Change::Thing));
             }

@@ -198,28 +198,39 @@ impl Brute {
         found.invariants().is_empty()
             && (0..1usize << ops).any(|set| {
                 let seen = |moment: usize| set >> (moment - floors.everything - 1) & 1 == 1;
-                self.set_allows(&floors, &seen, found)
+                self.forgettable(floors.everything)
+                    .into_iter()
+                    .any(|lost| self.set_allows(&floors, &seen, &lost, found))
             })
     }
 
-    /// The moment whose value something has if these ops are seen, unless a later change of it is seen without an
-    /// earlier one.
+    /// Every set of files that were made since everything was last pinned: each may be lost, whatever else is seen.
+    fn forgettable(&self, start: usize) -> Vec<BTreeSet<NodeId>> {
+        let nodes = self.trees.iter().flat_map(|tree| tree.nodes.iter());
+        let new = nodes.filter(|(id, node)| !node.is_dir() && self.trees[start].node(**id).is_none());
+        let new: Vec<NodeId> = new.map(|(id, _)| *id).collect::<BTreeSet<_>>().into_iter().collect();
+        let set = |bits: usize| (0..new.len()).filter(|at| bits >> at & 1 == 1).map(|at| new[at]).collect();
+        (0..1usize << new.len()).map(set).collect()
+    }
+
+    /// The moments whose values something has had if these ops are seen, the last one last; none if a later change of it
+    /// is seen without an earlier one.
     fn seen_at(
         &self,
         start: usize,
         seen: &dyn Fn(usize) -> bool,
         changed: &dyn Fn(&Tree, &Tree) -> bool,
-    ) -> Option<usize> {
+    ) -> Option<Vec<usize>> {
         let moments: Vec<usize> =
             (start + 1..self.trees.len()).filter(|at| changed(&self.trees[at - 1], &self.trees[*at])).collect();
         let count = moments.iter().take_while(|at| seen(**at)).count();
         if moments[count..].iter().any(|at| seen(*at)) {
             return None;
         }
-        Some(if count == 0 { start } else { moments[count - 1] })
+        Some([&[start], &moments[..count]].concat())
     }
 
-    fn set_allows(&self, floors: &Floors, seen: &dyn Fn(usize) -> bool, found: &Tree) -> bool {
+    fn set_allows(&self, floors: &Floors, seen: &dyn Fn(usize) -> bool, lost: &BTreeSet<NodeId>, found: &Tree) -> bool {
         let exists = |tree: &Tree, node: NodeId| tree.node(node).is_some();
         let mut chosen = Names::new();
         for name in &self.names {
@@ -227,18 +238,23 @@ impl Brute {
                 names_of(before).get(name) != names_of(after).get(name)
                     || exists(before, name.0) != exists(after, name.0)
             };
-            let Some(at) = self.seen_at(floors.everything, seen, &changed) else { return false };
-            let value = names_of(&self.trees[at]).get(name).copied();
-            chosen.extend(value.map(|node| (name.clone(), node)));
+            let Some(moments) = self.seen_at(floors.everything, seen, &changed) else { return false };
+            let mut values: Vec<_> = moments.iter().map(|at| names_of(&self.trees[*at]).get(name).copied()).collect();
+            let now = values.pop().flatten();
+            if !now.is_some_and(|node| lost.contains(&node)) {
+                chosen.extend(now.map(|node| (name.clone(), node)));
+            } else if values.into_iter().rfind(|value| !value.is_some_and(|node| lost.contains(&node))) != Some(None) {
+                return false;
+            }
         }
         // Every attribute of every node, found or not, is seen in the order of its changes.
         let nodes: BTreeSet<NodeId> = self.trees.iter().flat_map(|tree| tree.nodes.keys().copied()).collect();
         let mut attributes = BTreeMap::new();
         for (node, which) in nodes.iter().flat_map(|node| ATTRIBUTES.map(|which| (*node, which))) {
             let value = |tree: &Tree| tree.node(node).map(|node| attribute(node, which));
-            let Some(at) = self.seen_at(floors.everything, seen, &|before, after| value(before) != value(after)) else {
-                return false;
-            };
+            let differs = |before: &Tree, after: &Tree| value(before) != value(after);
+            let Some(moments) = self.seen_at(floors.everything, seen, &differs) else { return false };
+            let at = *moments.last().unwrap();
             attributes.insert((node, which), value(&self.trees[at]));
         }
         let Some(reading) = self.read(found, &chosen) else { return false };

@@ -61,6 +61,29 @@ fn atomic() {
             ..CASE
         },
         Case {
+            name: "a new file may be lost although a later one has its name",
+            ops: r#"create("/f"); rename("/f", "/g"); create("/f"); fsync("/f")"#,
+            contract: Atomic,
+            allowed: &[r#"create("/f")"#, r#"create("/f"); create("/g")"#],
+            ..CASE
+        },
+        Case {
+            name: "a new file may be lost with one that it replaced",
+            ops: r#"create("/f"); create("/g"); rename("/g", "/f"); create("/g"); fsync("/g")"#,
+            contract: Atomic,
+            allowed: &[r#"create("/g")"#, r#"create("/f"); create("/g")"#],
+            ..CASE
+        },
+        Case {
+            name: "an old file is not lost with a new one that takes its name",
+            base: F1,
+            ops: r#"rename("/f", "/h"); create("/g"); rename("/g", "/f"); create("/g"); fsync("/g")"#,
+            contract: Atomic,
+            allowed: &[r#"create("/g"); create("/h"); write("/h", offset=0, len=4, fill=1)"#],
+            refused: &[(r#"create("/g")"#, "rename-atomic")],
+            ..CASE
+        },
+        Case {
             name: "a rename that a later file hides is seen when that file is",
             base: F1,
             ops: r#"rename("/f", "/g"); create("/f"); fsync("/f")"#,
