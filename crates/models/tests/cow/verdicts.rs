@@ -79,7 +79,7 @@ const ROWS: [Row; 21] = [
     (Flaw::LogForgetsRename, "create,rename,fsync", CrashMode::Flushed, 4, "link-count"),
     (Flaw::LogForgetsUnlink, "create,link,unlink,fsync", CrashMode::Flushed, 5, "miscounted-links"),
     (Flaw::LogForgetsRenamedParent, "create,mkdir,rename,fsync", CrashMode::Flushed, 5, "pinned-name"),
-    (Flaw::LogForgetsTakenName, "create,rename,fsync", CrashMode::Flushed, 4, "rename-atomic"),
+    (Flaw::LogForgetsTakenName, "create,rename,fsync", CrashMode::Flushed, 5, "rename-atomic"),
     (Flaw::LogSkipsLoggedDir, "create,mkdir,fsync", CrashMode::Flushed, 5, "pinned-name"),
     (Flaw::LogForgetsMode, "create,chmod,fsync", CrashMode::Flushed, 4, "pinned-attributes"),
     (Flaw::ReplayNotCommitted, "create,fsync", CrashMode::Flushed, 2, "recovery-unstable"),

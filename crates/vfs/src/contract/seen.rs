@@ -6,8 +6,9 @@
 //! Making or removing a node changes everything of the node: nothing is in a directory that was not made, and a
 //! directory is not removed before what was in it has gone.
 //!
-//! A file that was made since everything was last durable, and is found nowhere, may be lost although later ops are seen:
-//! nothing that was pinned is missing. The names that it would have are then empty, where they were empty before.
+//! What was made since everything was last durable, and is found nowhere, may be lost although later ops are seen:
+//! nothing that was pinned is missing. The names that it would have are then empty, where they were empty before, and a
+//! directory is lost only with what is lost itself.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +24,7 @@ use super::{
     report::Report,
     things::{self, Thing, Value},
 };
-use crate::{Node, NodeId, Op, Path, Rename, Tree};
+use crate::{NodeId, Op, Path, Rename, Tree};
 
 /// A thing, its found value, the ops that change it, and after how many of them it may be.
 struct Line {
@@ -118,13 +119,13 @@ fn lines(chain: &Chain, start: usize, found: &Tree, reading: &Reading) -> (Vec<L
             thing.value_in(chain.tree(moment))
         };
         let is_lost = |value: &Option<Value>| match value {
-            Some(Value::Child(Some(node))) => !found_as.contains_key(node) && is_new_file(chain, start, *node),
+            Some(Value::Child(Some(node))) => !found_as.contains_key(node) && chain.tree(start).node(*node).is_none(),
             _ => false,
         };
         let nothing = Some(Value::Child(None));
         let place_fits = |place: &usize| {
             let then = value_at(*place);
-            value.is_none()
+            value.is_none() && (!matches!(thing, Thing::Name(..)) || then == nothing || is_lost(&then))
                 || then == value
                 || value == nothing
                     && is_lost(&then)
@@ -135,12 +136,6 @@ fn lines(chain: &Chain, start: usize, found: &Tree, reading: &Reading) -> (Vec<L
     }
     let ops = Ops::new(chain.end() - start, &lines);
     (lines, ops)
-}
-
-/// Whether a node is no directory and was made after `start`.
-fn is_new_file(chain: &Chain, start: usize, node: NodeId) -> bool {
-    let is_dir = |(_, state): &(usize, &Arc<Node>)| state.is_dir();
-    chain.tree(start).node(node).is_none() && !chain.states(node, 0).first().is_some_and(is_dir)
 }
 
 fn found_value(thing: &Thing, id: NodeId, found: &Tree, reading: &Reading) -> Value {

@@ -204,17 +204,17 @@ impl Brute {
             })
     }
 
-    /// Every set of files that were made since everything was last pinned: each may be lost, whatever else is seen.
+    /// Every set of nodes that were made since everything was last pinned: each may be lost, whatever else is seen.
     fn forgettable(&self, start: usize) -> Vec<BTreeSet<NodeId>> {
-        let nodes = self.trees.iter().flat_map(|tree| tree.nodes.iter());
-        let new = nodes.filter(|(id, node)| !node.is_dir() && self.trees[start].node(**id).is_none());
-        let new: Vec<NodeId> = new.map(|(id, _)| *id).collect::<BTreeSet<_>>().into_iter().collect();
+        let nodes = self.trees.iter().flat_map(|tree| tree.nodes.keys().copied());
+        let new: BTreeSet<NodeId> = nodes.filter(|node| self.trees[start].node(*node).is_none()).collect();
+        let new: Vec<NodeId> = new.into_iter().collect();
         let set = |bits: usize| (0..new.len()).filter(|at| bits >> at & 1 == 1).map(|at| new[at]).collect();
         (0..1usize << new.len()).map(set).collect()
     }
 
-    /// The moments whose values something has had if these ops are seen, the last one last; none if a later change of it
-    /// is seen without an earlier one.
+    /// The moments whose values something has had if these ops are seen, the last one last; none if a later change of
+    /// it is seen without an earlier one.
     fn seen_at(
         &self,
         start: usize,
@@ -241,6 +241,9 @@ impl Brute {
             let Some(moments) = self.seen_at(floors.everything, seen, &changed) else { return false };
             let mut values: Vec<_> = moments.iter().map(|at| names_of(&self.trees[*at]).get(name).copied()).collect();
             let now = values.pop().flatten();
+            if lost.contains(&name.0) && now.is_some_and(|node| !lost.contains(&node)) {
+                return false;
+            }
             if !now.is_some_and(|node| lost.contains(&node)) {
                 chosen.extend(now.map(|node| (name.clone(), node)));
             } else if values.into_iter().rfind(|value| !value.is_some_and(|node| lost.contains(&node))) != Some(None) {

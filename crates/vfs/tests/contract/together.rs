@@ -75,6 +75,13 @@ fn atomic() {
             ..CASE
         },
         Case {
+            name: "a new directory may be lost although a file that was in it is seen",
+            ops: r#"mkdir("/d"); create("/d/f"); rename("/d/f", "/f"); fsync("/f")"#,
+            contract: Atomic,
+            allowed: &[r#"create("/f")"#, r#"mkdir("/d"); create("/f")"#],
+            ..CASE
+        },
+        Case {
             name: "an old file is not lost with a new one that takes its name",
             base: F1,
             ops: r#"rename("/f", "/h"); create("/g"); rename("/g", "/f"); create("/g"); fsync("/g")"#,
