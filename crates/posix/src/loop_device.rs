@@ -90,7 +90,7 @@ pub fn attach(device: &File, content: &File) -> io::Result<()> {
 
 /// Forgets what the kernel remembers of a device's content, which nobody has mounted.
 ///
-/// A flush leaves out what somebody else in the kernel holds just then, such as whoever looks for memory to free. What
+/// A flush may leave out what somebody else in the kernel holds just then, as whoever looks for memory to free; what
 /// is in blocks of another size is given up without exception.
 ///
 /// # Errors
