@@ -290,20 +290,28 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
         let trace = Trace { property: property.name.to_owned(), severity: property.severity, detail, ..trace };
         Violated::once(property, trace)
     };
-    CheckReport {
-        states: 0,
-        states_revisited: 0,
-        depth: 0,
-        complete: false,
-        limits: Vec::new(),
-        work: checker.work(),
-        judged: Judged::default(),
-        inputs: None,
-        state_hashes: None,
-        violations: checker.start().err().map(violation).into_iter().collect(),
-        workloads: checker.tally.report(),
-        memory: MemoryUse::default(),
-        elapsed: Duration::ZERO,
+    let wrong = checker.start().err().map(violation);
+    CheckReport { work: checker.work(), workloads: checker.tally.report(), ..CheckReport::of_nothing(wrong) }
+}
+
+impl CheckReport {
+    /// The report on a search that ends before anything is done.
+    pub(crate) fn of_nothing(wrong: Option<Violated>) -> Self {
+        Self {
+            states: 0,
+            states_revisited: 0,
+            depth: 0,
+            complete: false,
+            limits: Vec::new(),
+            work: Work::default(),
+            judged: Judged::default(),
+            inputs: None,
+            state_hashes: None,
+            violations: wrong.into_iter().collect(),
+            workloads: None,
+            memory: MemoryUse::default(),
+            elapsed: Duration::ZERO,
+        }
     }
 }
 

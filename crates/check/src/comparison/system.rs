@@ -159,20 +159,6 @@ impl Traces<'_> {
     /// The report on sides that differ, or fail, before anything is done.
     fn of_nothing(&self, wrong: Option<Finding>) -> CheckReport {
         let violation = |Finding { property, detail }: Finding| self.violated((property, detail), 1, Vec::new());
-        CheckReport {
-            states: 0,
-            states_revisited: 0,
-            depth: 0,
-            complete: false,
-            limits: Vec::new(),
-            work: Work::default(),
-            judged: Judged::default(),
-            inputs: None,
-            state_hashes: None,
-            violations: wrong.map(violation).into_iter().collect(),
-            workloads: None,
-            memory: explore::MemoryUse::default(),
-            elapsed: std::time::Duration::ZERO,
-        }
+        CheckReport::of_nothing(wrong.map(violation))
     }
 }
