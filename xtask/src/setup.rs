@@ -27,7 +27,7 @@ pub struct Requirement {
 }
 
 /// Everything that is needed beyond Rust.
-pub const REQUIREMENTS: [Requirement; 18] = [
+pub const REQUIREMENTS: [Requirement; 19] = [
     Requirement { command: "spin", packages: &["spin"], reason: "the peer of the bench and of the state counts" },
     Requirement { command: "gcc", packages: &["gcc", "libc6-dev"], reason: "compiles the verifiers that SPIN writes" },
     Requirement { command: "mke2fs", packages: &["e2fsprogs"], reason: "makes and checks ext2, ext3, ext4" },
@@ -41,6 +41,11 @@ pub const REQUIREMENTS: [Requirement; 18] = [
     Requirement { command: "mkfs.exfat", packages: &["exfatprogs"], reason: "makes, recovers and checks exfat" },
     Requirement { command: "mkfs.minix", packages: &["util-linux"], reason: "makes, recovers and checks minix" },
     Requirement { command: "mkntfs", packages: &["ntfs-3g"], reason: "makes ntfs" },
+    Requirement {
+        command: "linux.uml",
+        packages: &["user-mode-linux"],
+        reason: "a guest kernel for whom has built none",
+    },
     Requirement {
         command: "/usr/include/sys/acl.h",
         packages: &["libacl1-dev"],

@@ -1,14 +1,23 @@
 //! The file systems that guests can be asked for, with all that can be chosen about them.
 
-use posix::message::Mount;
+use std::sync::Arc;
+
+use posix::{
+    LOST_AND_FOUND,
+    message::{Medium, Mount},
+};
 use vfs::{
-    Conventions, OpKind,
-    contract::promises::{self, Promise},
+    Conventions, Fallocate, Op, OpKind, Rename,
+    contract::{
+        Contract,
+        promises::{self, Promise},
+    },
     generate::{ObjectBounds, OpSet, WritePlaces},
 };
 
 use crate::{
-    kinds::{self, Checking, Kind, Making},
+    Described,
+    kinds::{self, ALL_OPS, Kind, Making},
     program::Program,
 };
 
@@ -45,13 +54,26 @@ pub enum FileSystemKind {
     Hfsplus,
     /// The file system of Windows.
     Ntfs3,
+    /// One log, on flash memory.
+    Jffs2,
+    /// A tree and a journal, on flash memory.
+    Ubifs,
+}
+
+/// One of those that are known here, or what its user says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// One of the table.
+    Known(FileSystemKind),
+    /// Any other.
+    Described(Arc<Described>),
 }
 
 /// A file system with all that can be chosen about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
     /// Which.
-    pub kind: FileSystemKind,
+    pub which: Which,
     /// As after `mount -o`; may be empty.
     pub options: String,
     /// The size of its disk.
@@ -66,7 +88,7 @@ pub struct FileSystem {
 
 impl FileSystemKind {
     /// Every one.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Ext2,
         Self::Ext3,
         Self::Ext4,
@@ -82,6 +104,8 @@ impl FileSystemKind {
         Self::Minix,
         Self::Hfsplus,
         Self::Ntfs3,
+        Self::Jffs2,
+        Self::Ubifs,
     ];
 
     /// As the kernel calls it.
@@ -96,14 +120,7 @@ impl FileSystemKind {
 
     /// The file system as it is if nothing is asked for.
     pub fn usual(self) -> FileSystem {
-        FileSystem {
-            kind: self,
-            options: String::new(),
-            kib: self.kib_min(),
-            journal: true,
-            flushes_are_lies: false,
-            fsck: true,
-        }
+        FileSystem::new(Which::Known(self), self.kib_min())
     }
 
     /// The programs that it takes on the host.
@@ -111,7 +128,7 @@ impl FileSystemKind {
         let Kind { making, checking, .. } = kinds::kind(self);
         let maker = match making {
             Making::Program { program, .. } => Some(*program),
-            Making::Ours(_) => None,
+            Making::Ours(_) | Making::FirstMount(_) => None,
         };
         [maker, checking.as_ref().map(|checking| checking.program)].into_iter().flatten()
     }
@@ -121,53 +138,107 @@ impl FileSystemKind {
 const WITHOUT_JOURNAL: &str = "journal=off";
 
 impl FileSystem {
-    /// All that is known about it.
-    pub(crate) fn facts(&self) -> &'static Kind {
-        if self.journal { kinds::kind(self.kind) } else { &kinds::EXT4_WITHOUT_JOURNAL }
+    /// The file system as it is if nothing is asked for.
+    pub fn new(which: Which, kib: u32) -> Self {
+        Self { which, options: String::new(), kib, journal: true, flushes_are_lies: false, fsck: true }
     }
 
-    /// Whether recovery is fsck, because the kernel does nothing about a crash.
+    /// As the kernel calls it.
+    pub fn name(&self) -> &str {
+        match &self.which {
+            Which::Known(kind) => kind.name(),
+            Which::Described(described) => &described.name,
+        }
+    }
+
+    /// Which of those that are known here.
+    pub fn kind(&self) -> Option<FileSystemKind> {
+        match self.which {
+            Which::Known(kind) => Some(kind),
+            Which::Described(_) => None,
+        }
+    }
+
+    /// All that is known about it, or what its user says.
+    pub(crate) fn facts(&self) -> Result<&'static Kind, &Described> {
+        match &self.which {
+            Which::Known(_) if !self.journal => Ok(&kinds::EXT4_WITHOUT_JOURNAL),
+            Which::Known(kind) => Ok(kinds::kind(*kind)),
+            Which::Described(described) => Err(described),
+        }
+    }
+
+    /// Whether recovery is a program, because the kernel does nothing about a crash.
     pub fn recovers_by_fsck(&self) -> bool {
-        self.recovered_by().is_some()
+        match self.facts() {
+            Ok(kind) => kind.checking.as_ref().is_some_and(|checking| checking.repair.is_some()),
+            Err(described) => described.repair.is_some(),
+        }
     }
 
     /// Whether a program must find nothing wrong with what the kernel has recovered.
     pub fn is_checked(&self) -> bool {
-        self.checked_by().is_some()
+        let can_be_checked = match self.facts() {
+            Ok(kind) => kind.checking.as_ref().is_some_and(|checking| checking.repair.is_none()),
+            Err(described) => described.fsck.is_some(),
+        };
+        self.fsck && can_be_checked
     }
 
-    /// The program that recovers it after a crash, if the kernel does nothing about it.
-    pub(crate) fn recovered_by(&self) -> Option<&'static Checking> {
-        self.facts().checking.as_ref().filter(|checking| checking.repair.is_some())
+    /// Whether the kernel makes it when it is mounted first.
+    pub(crate) fn is_made_by_mounting(&self) -> bool {
+        self.medium() != Medium::Disk
     }
 
-    /// The program that must find nothing wrong with what the kernel has recovered.
-    pub(crate) fn checked_by(&self) -> Option<&'static Checking> {
-        self.facts().checking.as_ref().filter(|checking| self.fsck && checking.repair.is_none())
+    fn medium(&self) -> Medium {
+        match self.facts().map(|kind| &kind.making) {
+            Ok(Making::FirstMount(medium)) => *medium,
+            _ => Medium::Disk,
+        }
     }
 
-    /// The kinds of ops that it has.
+    /// The kinds of ops that it has. Of one that nobody knows, the user says which to do (`--ops`).
     pub fn ops(&self) -> OpSet {
-        self.facts().ops
+        self.facts().map_or(ALL_OPS, |kind| kind.ops)
+    }
+
+    /// Whether it has an op, of a kind that it has, with these arguments.
+    pub fn offers(&self, op: &Op) -> bool {
+        match (op, self.facts()) {
+            (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
+            (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
+            _ => true,
+        }
     }
 
     /// How far a workload goes if the user asks for ops.
     pub fn bounds(&self) -> ObjectBounds {
-        ObjectBounds { fallocate: self.facts().fallocate.to_vec(), ..bounds(self.ops()) }
+        match self.facts() {
+            Ok(kind) => ObjectBounds { fallocate: kind.fallocate.to_vec(), ..bounds(kind.ops) },
+            Err(_) => bounds_of_any(),
+        }
     }
 
     /// What it shows in its own way.
     pub fn conventions(&self) -> Conventions {
-        self.facts().conventions
+        self.facts().map_or_else(|described| described.conventions, |kind| kind.conventions)
     }
 
-    /// How it is mounted.
+    /// How it is mounted. One that nobody knows has in its root what most have.
     pub fn mount(&self) -> Mount {
-        let Kind { name, mount_options, hidden, emptied, .. } = self.facts();
+        let Ok(Kind { mount_options, hidden, emptied, .. }) = self.facts() else {
+            return Mount {
+                kind: self.name().to_owned(),
+                medium: Medium::Disk,
+                options: self.options.clone(),
+                hidden: vec![LOST_AND_FOUND.name.to_owned()],
+                emptied: Vec::new(),
+            };
+        };
         let options: Vec<&str> = [*mount_options, &self.options].into_iter().filter(|some| !some.is_empty()).collect();
         let hidden = hidden.iter().map(|hidden| hidden.name.to_owned()).collect();
         let emptied = emptied.iter().map(ToString::to_string).collect();
-        Mount { kind: (*name).to_owned(), options: options.join(","), hidden, emptied }
+        Mount { kind: self.name().to_owned(), medium: self.medium(), options: options.join(","), hidden, emptied }
     }
 
     /// Whether every op is durable when it returns.
@@ -175,45 +246,62 @@ impl FileSystem {
         self.options.split(',').any(|option| option == "sync")
     }
 
-    /// What it promises, if anybody claims anything.
-    pub fn promise(&self) -> Option<&'static Promise> {
+    /// The contract that it is held to: the least, if nobody claims anything.
+    pub fn contract(&self) -> Contract {
+        match &self.which {
+            Which::Known(kind) => self.promise(*kind).map_or(Contract::Mountable, |promise| promise.contract),
+            Which::Described(described) => described.contract,
+        }
+    }
+
+    fn promise(&self, kind: FileSystemKind) -> Option<&'static Promise> {
         let mut options: Vec<&str> = self.options.split(',').collect();
         options.extend((!self.journal).then_some(WITHOUT_JOURNAL));
-        promises::promise(self.kind.name(), &options)
+        promises::promise(kind.name(), &options)
+    }
+
+    /// What of its programs this machine does not have, and how to get it: words that fit after "could not ".
+    pub fn missing_program(&self) -> Option<String> {
+        let missing = self.kind()?.programs().find(|program| program.find().is_none())?;
+        let (name, package) = (missing.name, missing.package);
+        Some(format!("use {}: {name} is missing; as root: apt-get install {package}", self.name()))
     }
 }
 
 /// How far a workload of these ops goes on a real kernel. Which slots are open is not known where a workload is made,
 /// so they are left to scripts.
-pub fn bounds(ops: OpSet) -> ObjectBounds {
+fn bounds(ops: OpSet) -> ObjectBounds {
     let ops = ops.without(OpSet::of(&[OpKind::Open, OpKind::Close]));
     ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() }
 }
 
-/// What of a file system's programs this machine does not have, and how to get it: words that fit after "could not ".
-pub fn missing_program(kind: FileSystemKind) -> Option<String> {
-    let missing = kind.programs().find(|program| program.find().is_none())?;
-    let (name, package) = (missing.name, missing.package);
-    Some(format!("use {}: {name} is missing; as root: apt-get install {package}", kind.name()))
+/// How far a workload goes on a file system that nobody knows: with all ops, and what most make of `fallocate`.
+pub fn bounds_of_any() -> ObjectBounds {
+    let fallocate = vec![
+        Fallocate::Allocate,
+        Fallocate::KeepSize,
+        Fallocate::PunchHole,
+        Fallocate::ZeroRange,
+        Fallocate::ZeroRangeKeepSize,
+    ];
+    ObjectBounds { fallocate, ..bounds(ALL_OPS) }
 }
 
 #[cfg(test)]
 mod tests {
-    use vfs::contract::Contract;
-
     use super::*;
 
     #[test]
     fn what_recovers_a_file_system_does_not_check_it_too() {
         for kind in FileSystemKind::ALL {
             let file_system = kind.usual();
-            assert!(file_system.recovered_by().is_none() || file_system.checked_by().is_none(), "{}", kind.name());
-            let after_fsck = file_system.promise().map(|promise| promise.after_fsck);
-            assert!(after_fsck.is_none_or(|after| after == file_system.recovered_by().is_some()), "{}", kind.name());
+            assert!(!file_system.recovers_by_fsck() || !file_system.is_checked(), "{}", kind.name());
+            let after_fsck = file_system.promise(kind).map(|promise| promise.after_fsck);
+            assert!(after_fsck.is_none_or(|after| after == file_system.recovers_by_fsck()), "{}", kind.name());
         }
         let without = FileSystem { journal: false, ..FileSystemKind::Ext4.usual() };
-        assert!(without.recovered_by().is_some() && without.checked_by().is_none());
-        assert_eq!(without.promise().unwrap().contract, Contract::Synced);
+        assert!(without.recovers_by_fsck() && !without.is_checked());
+        assert_eq!(without.contract(), Contract::Synced);
     }
 
     #[test]

@@ -3,13 +3,7 @@
 //! The files lie in memory and nowhere else, so that nothing of them can stay behind. Most of an image is zeros, and
 //! most of a file is holes: only what is neither is written, and read back.
 
-use std::{
-    fs::File,
-    io,
-    os::{fd::AsRawFd as _, unix::fs::FileExt as _},
-    path::{Path, PathBuf},
-    process::Output,
-};
+use std::{fs::File, io, os::unix::fs::FileExt as _, process::Output};
 
 use disk::{Block, Disk, Geometry, Image};
 use rustix::{
@@ -18,35 +12,39 @@ use rustix::{
 };
 
 use crate::{
-    FileSystem,
-    kinds::{Checking, Making, usual_verdict},
-    program::IMAGE,
+    Described, FileSystem,
+    kinds::{Checking, Kind, Making, usual_verdict},
+    program::{self, IMAGE},
     storage::SECTOR,
 };
 
 pub use crate::kinds::Verdict;
 
-/// A freshly made file system.
+/// A freshly made file system; where the kernel makes it, what the kernel makes it of.
 ///
 /// # Errors
 /// Its program cannot be started, or fails.
 pub fn make(file_system: &FileSystem) -> io::Result<Image> {
-    match file_system.facts().making {
-        Making::Ours(make) => filled(file_system.kib, |file| make(&file.0, u64::from(file_system.kib) << 10)),
-        Making::Program { program, arguments, finish } => filled(file_system.kib, |file| {
-            succeeded(&program.run(arguments, &file.0)?, file)?;
+    let kib = file_system.kib;
+    let making = match file_system.facts() {
+        Ok(kind) => &kind.making,
+        Err(Described { mkfs: None, .. }) => return filled(kib, |_| Ok(())),
+        Err(Described { mkfs: Some(command), .. }) => {
+            return filled(kib, |file| succeeded(&program::shell(command, &file.0)?));
+        }
+    };
+    match making {
+        Making::Ours(make) => filled(kib, |file| make(&file.0, u64::from(kib) << 10)),
+        Making::FirstMount(_) => filled(kib, |file| file.0.write_all_at(&vec![ERASED; (kib << 10) as usize], 0)),
+        Making::Program { program, arguments, finish } => filled(kib, |file| {
+            succeeded(&program.run(arguments, &file.0)?)?;
             finish.map_or(Ok(()), |finish| finish(&file.0))
         }),
     }
 }
 
-/// What a program makes of a file of so many KiB.
-///
-/// # Errors
-/// It cannot be started, or fails.
-pub fn make_by(kib: u32, mkfs: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Image> {
-    filled(kib, |file| succeeded(&mkfs(&file.path())?, file))
-}
+/// What flash memory is full of when it was erased.
+const ERASED: u8 = 0xff;
 
 fn filled(kib: u32, make: impl FnOnce(&ImageFile) -> io::Result<()>) -> io::Result<Image> {
     let sectors_of_a_kib = 1024 / u32::from(SECTOR);
@@ -60,8 +58,8 @@ fn filled(kib: u32, make: impl FnOnce(&ImageFile) -> io::Result<()>) -> io::Resu
     Ok(image)
 }
 
-fn succeeded(output: &Output, file: &ImageFile) -> io::Result<()> {
-    if output.status.success() { Ok(()) } else { Err(io::Error::other(file.said(output, &[]))) }
+fn succeeded(output: &Output) -> io::Result<()> {
+    if output.status.success() { Ok(()) } else { Err(io::Error::other(said(output, &[]))) }
 }
 
 /// What fsck did.
@@ -73,27 +71,19 @@ pub struct Checked {
     pub said: String,
 }
 
-/// Lets fsck repair a disk, or, if the kernel recovers by itself, look at it.
-///
-/// # Errors
-/// Its program cannot be started, or the disk does not take what it wrote.
-pub fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Checked> {
-    let Some(checking) = &file_system.facts().checking else { return Ok(NOTHING_SAID) };
-    let arguments = checking.repair.unwrap_or(checking.look);
-    repaired(disk, |file| Ok(checked(checking, file, &checking.program.run(arguments, &file.0)?)))
-}
-
-/// Lets a program repair a disk; its exit status is 0 for nothing wrong, 1 for all repaired, more for worse.
+/// Lets the program that is there for it repair a disk, if there is one.
 ///
 /// # Errors
 /// It cannot be started, or the disk does not take what it wrote.
-pub fn repair_by(disk: &mut Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
-    repaired(disk, |file| Ok(checked_by_status(file, &fsck(&file.path())?)))
-}
-
-fn repaired(disk: &mut Disk, repair: impl FnOnce(&ImageFile) -> io::Result<Checked>) -> io::Result<Checked> {
+pub fn repair(file_system: &FileSystem, disk: &mut Disk) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    let checked = repair(&file)?;
+    let checked = match file_system.facts() {
+        Ok(Kind { checking: Some(checking @ Checking { program, repair: Some(arguments), .. }), .. }) => {
+            checked(checking, &program.run(arguments, &file.0)?)
+        }
+        Err(Described { repair: Some(command), .. }) => checked_by_status(&program::shell(command, &file.0)?),
+        _ => return Ok(NOTHING_SAID),
+    };
     let changes = file.changes(disk.image())?;
     for (block, content) in &changes {
         disk.write(*block, content).map_err(io::Error::other)?;
@@ -104,40 +94,43 @@ fn repaired(disk: &mut Disk, repair: impl FnOnce(&ImageFile) -> io::Result<Check
     Ok(checked)
 }
 
-/// Lets fsck look at a disk.
-///
-/// # Errors
-/// Its program cannot be started.
-pub fn check(file_system: &FileSystem, disk: &Disk) -> io::Result<Checked> {
-    let Some(checking) = &file_system.facts().checking else { return Ok(NOTHING_SAID) };
-    let file = ImageFile::of(disk)?;
-    Ok(checked(checking, &file, &checking.program.run(checking.look, &file.0)?))
-}
-
-/// Lets a program look at a disk, as [`repair_by`].
+/// Lets the program that is there for it look at a disk, if there is one.
 ///
 /// # Errors
 /// It cannot be started.
-pub fn check_by(disk: &Disk, fsck: impl FnOnce(&Path) -> io::Result<Output>) -> io::Result<Checked> {
+pub fn check(file_system: &FileSystem, disk: &Disk) -> io::Result<Checked> {
     let file = ImageFile::of(disk)?;
-    Ok(checked_by_status(&file, &fsck(&file.path())?))
+    Ok(match file_system.facts() {
+        Ok(Kind { checking: Some(checking), .. }) => checked(checking, &checking.program.run(checking.look, &file.0)?),
+        Err(Described { fsck: Some(command), .. }) => checked_by_status(&program::shell(command, &file.0)?),
+        _ => NOTHING_SAID,
+    })
 }
 
 /// Where there is no program to ask.
 const NOTHING_SAID: Checked = Checked { verdict: Verdict::Clean, said: String::new() };
 
-fn checked(checking: &Checking, file: &ImageFile, output: &Output) -> Checked {
-    let said = file.said(output, checking.chatter);
+fn checked(checking: &Checking, output: &Output) -> Checked {
+    let said = said(output, checking.chatter);
     Checked { verdict: (checking.verdict)(status(output), &said), said }
 }
 
-fn checked_by_status(file: &ImageFile, output: &Output) -> Checked {
-    let said = file.said(output, &[]);
+fn checked_by_status(output: &Output) -> Checked {
+    let said = said(output, &[]);
     Checked { verdict: usual_verdict(status(output), &said), said }
 }
 
 fn status(output: &Output) -> i32 {
     output.status.code().unwrap_or(i32::MAX)
+}
+
+/// The output in one line, without chatter and without a name that means nothing to anybody.
+fn said(output: &Output, chatter: &[&str]) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&text).replace(IMAGE, "the disk");
+    let of_interest =
+        |line: &&str| !line.trim().is_empty() && !chatter.iter().any(|beginning| line.starts_with(beginning));
+    text.lines().filter(of_interest).map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 /// A file with the content of a disk.
@@ -165,21 +158,6 @@ impl ImageFile {
         }
         file.0.write_all_at(&run, start)?;
         Ok(file)
-    }
-
-    /// Where other programs find it, as long as this process lives.
-    fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()).into()
-    }
-
-    /// The output in one line, without chatter and without a name that means nothing to anybody.
-    fn said(&self, output: &Output, chatter: &[&str]) -> String {
-        let text = [&output.stdout[..], &output.stderr[..]].concat();
-        let text = String::from_utf8_lossy(&text).replace(IMAGE, "the disk");
-        let text = text.replace(&*self.path().to_string_lossy(), "the disk");
-        let of_interest =
-            |line: &&str| !line.trim().is_empty() && !chatter.iter().any(|beginning| line.starts_with(beginning));
-        text.lines().filter(of_interest).map(str::trim).collect::<Vec<_>>().join("; ")
     }
 
     /// The blocks in which it is not what an image is.
@@ -250,7 +228,7 @@ mod tests {
             let file_system = kind.usual();
             let image = make(&file_system).unwrap_or_else(|error| panic!("{}: {error}", kind.name()));
             assert!(image == make(&file_system).unwrap(), "mkfs of {} depends on the clock or on chance", kind.name());
-            let Some(checking) = &file_system.facts().checking else { continue };
+            let Ok(Kind { checking: Some(checking), .. }) = file_system.facts() else { continue };
             let checked = check(&file_system, &Disk::new(image.clone())).unwrap();
             assert_eq!(checked.verdict, Verdict::Clean, "{}: {}", kind.name(), checked.said);
             if checking.repair.is_some() {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use posix::message::{ANSWERS_AT, Answer, BadMessage, MAILBOX_BYTES, SECTOR, Step, frame, unframe};
+use posix::message::{ANSWERS_AT, Answer, BATCH_AT, BadMessage, MAILBOX_BYTES, SECTOR, Step, frame, unframe};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -248,7 +248,7 @@ impl Guest {
         }
         while let Some(request) = self.mailbox.take()? {
             match request.kind {
-                RequestKind::Read if request.sector == 0 => {
+                RequestKind::Read if request.sector == BATCH_AT / SECTOR as u64 => {
                     self.waiting = Some(request);
                     return Ok(false);
                 }
@@ -261,11 +261,12 @@ impl Guest {
         Ok(false)
     }
 
-    /// The batch lies at the beginning; behind it are zeros.
+    /// The batch lies at its place; all around it are zeros.
     fn answer_mailbox_read(&mut self, request: &Request) -> Result<(), GuestError> {
         let mut data = vec![0; request.len()];
-        let start = usize::try_from(request.sector).unwrap_or(usize::MAX).saturating_mul(SECTOR);
-        let batch = self.batch.get(start..).unwrap_or_default();
+        let start = request.sector.saturating_mul(SECTOR as u64).checked_sub(BATCH_AT);
+        let start = start.and_then(|start| usize::try_from(start).ok());
+        let batch = start.and_then(|start| self.batch.get(start..)).unwrap_or_default();
         let len = batch.len().min(data.len());
         data[..len].copy_from_slice(&batch[..len]);
         request.put(&self.mailbox.memory, &data)?;

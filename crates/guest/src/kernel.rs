@@ -7,12 +7,17 @@ use crate::{
     randomness::{VARIABLES, Variable},
 };
 
-/// A guest kernel that was built.
+/// A guest kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     program: PathBuf,
+    /// Empty if nobody knows.
     random_state: Vec<Variable>,
     debug: bool,
+    /// What init loads before anything else.
+    modules: Vec<PathBuf>,
+    /// Those that it can mount.
+    file_systems: Vec<String>,
 }
 
 /// There is no kernel to run.
@@ -40,6 +45,8 @@ fn build_command(debug: bool) -> &'static str {
 pub(crate) const PROGRAM: &str = "linux";
 /// The file beside it that says where its random state lies: lines of address and length in hexadecimal, and a name.
 pub(crate) const RANDOM_STATE: &str = "random-state";
+/// The file that lists the file systems that it has, as it says itself.
+pub(crate) const FILE_SYSTEMS: &str = "file-systems";
 
 impl Kernel {
     /// The kernel that was built last, with debugging aids or without.
@@ -50,14 +57,14 @@ impl Kernel {
         let cache = folder::cache().ok_or(KernelError::NoHome)?;
         let current = cache.join(current(debug));
         let key = std::fs::read_to_string(&current).map_err(|_| KernelError::NotBuilt { debug })?;
-        Ok(Self { debug, ..Self::in_folder(&cache.join(key.trim()))? })
+        Self::in_folder(&cache.join(key.trim()), debug)
     }
 
-    /// The kernel in a folder.
+    /// The kernel in a folder, with debugging aids or without.
     ///
     /// # Errors
     /// It is incomplete.
-    pub fn in_folder(folder: &Path) -> Result<Self, KernelError> {
+    pub fn in_folder(folder: &Path, debug: bool) -> Result<Self, KernelError> {
         let broken = |what: &str| KernelError::Broken(folder.to_owned(), what.to_owned());
         let program = folder.join(PROGRAM);
         if !program.is_file() {
@@ -69,7 +76,38 @@ impl Kernel {
         if random_state.len() != VARIABLES.len() {
             return Err(broken("it is not known where all of its random state lies"));
         }
-        Ok(Self { program, random_state, debug: false })
+        let file_systems = std::fs::read_to_string(folder.join(FILE_SYSTEMS)).unwrap_or_default();
+        let file_systems = file_systems.lines().map(ToOwned::to_owned).collect();
+        Ok(Self { program, random_state, debug, modules: Vec::new(), file_systems })
+    }
+
+    /// The kernel that Debian has built, if it is installed. It has no virtual time, and nobody knows where its random
+    /// state lies, so that nothing that it does is the same twice but in its shape; its allocations cannot be made to
+    /// fail. Of its file systems, those are used that need no module.
+    pub fn of_debian() -> Option<Self> {
+        let modules = std::fs::read_dir(DEBIAN_MODULES).ok()?.find_map(Result::ok)?.path();
+        let built_in = std::fs::read_to_string(modules.join("modules.builtin")).ok()?;
+        let disk = modules.join("kernel/drivers/block/virtio_blk.ko");
+        let program = PathBuf::from(DEBIAN_PROGRAM);
+        (program.is_file() && disk.is_file()).then(|| Self {
+            program,
+            random_state: Vec::new(),
+            debug: false,
+            modules: vec![disk],
+            file_systems: built_in_file_systems(&built_in),
+        })
+    }
+
+    /// Whether it lacks a file system, and what to do about it: words that fit after "could not ".
+    pub fn lacks(&self, file_system: &str) -> Option<String> {
+        if self.file_systems.iter().any(|has| has == file_system) {
+            return None;
+        }
+        if file_system.is_empty() {
+            return Some("mount anything: say what, as in 'guest:other?type=ext2,mkfs=\"mke2fs -q {dev}\"'".to_owned());
+        }
+        let remedy = "build one with: shakedown kernel build [--enable OPTION]";
+        Some(format!("use {file_system}: the guest kernel does not have it; {remedy}"))
     }
 
     /// How much memory it gets, as it is told: enough for every file system, and little to set up. Debugging aids take
@@ -83,9 +121,28 @@ impl Kernel {
         &self.program
     }
 
+    /// What init loads before anything else.
+    pub(crate) fn modules(&self) -> &[PathBuf] {
+        &self.modules
+    }
+
     pub(crate) fn random_state(&self) -> &[Variable] {
         &self.random_state
     }
+}
+
+/// Where Debian's package `user-mode-linux` puts its kernel, and a folder of modules for it.
+const DEBIAN_PROGRAM: &str = "/usr/bin/linux.uml";
+const DEBIAN_MODULES: &str = "/usr/lib/uml/modules";
+
+/// The file systems in a list of what was built in. ext3 is one of the things that ext4 does.
+fn built_in_file_systems(built_in: &str) -> Vec<String> {
+    let in_folder = |line: &str| line.strip_prefix("kernel/fs/")?.split_once('/').map(|(name, _)| name.to_owned());
+    let mut names: Vec<String> = built_in.lines().filter_map(in_folder).collect();
+    if names.iter().any(|name| name == "ext4") {
+        names.push("ext3".to_owned());
+    }
+    names
 }
 
 /// The file that says which kernel was built last.
@@ -117,9 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn file_systems_that_are_built_in_are_known_by_their_folders() {
+        let list = "kernel/fs/ext4/ext4.ko\nkernel/fs/mbcache.ko\nkernel/fs/xfs/xfs.ko\nkernel/lib/crc16.ko\n";
+        assert_eq!(built_in_file_systems(list), ["ext4", "xfs", "ext3"]);
+    }
+
+    #[test]
     fn a_folder_without_a_kernel_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Kernel::in_folder(folder.path()).unwrap_err().to_string();
+        let error = Kernel::in_folder(folder.path(), false).unwrap_err().to_string();
         assert!(error.contains("the program is missing; build it again with: shakedown kernel build"), "{error}");
     }
 }

@@ -13,6 +13,7 @@
 pub mod build;
 mod console;
 mod cpio;
+mod described;
 mod embedded;
 mod file_system;
 mod folder;
@@ -33,7 +34,8 @@ mod target;
 mod vhost;
 
 pub use console::{Complaint, Console, complaint};
-pub use file_system::{FileSystem, FileSystemKind, bounds, missing_program};
+pub use described::Described;
+pub use file_system::{FileSystem, FileSystemKind, Which, bounds_of_any};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
 pub use start::program;

@@ -6,6 +6,7 @@
 //! too: some write left-over memory to the disk, names, addresses and guards included. They die with us, as a guest.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io,
     os::fd::{AsFd as _, AsRawFd, OwnedFd},
@@ -38,18 +39,30 @@ impl Program {
 
     /// Runs it on an image.
     pub fn run(self, arguments: &[&str], image: &File) -> io::Result<Output> {
-        let launcher = start::program()?.as_fd().as_raw_fd();
         let program = self.find().ok_or_else(|| io::Error::other(format!("{} is not installed", self.name)))?;
-        let mut command = Command::new(format!("/proc/self/fd/{launcher}"));
-        command.arg("perform").arg(program).args(arguments).arg(IMAGE).stdin(image.try_clone()?);
-        command.env_clear().env("PATH", PATH).env("LC_ALL", "C").env("TZ", "UTC").env("LD_PRELOAD", fixed()?);
-        // Fills what is allocated with the complement: zeros.
-        command.env("MALLOC_PERTURB_", "255");
-        command.env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
-        // The configuration of the host must not decide what is checked: without one, the programs have their own.
-        command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
-        command.output()
+        let mut command = fixed_command(image, PATH.as_ref())?;
+        command.arg(program).args(arguments).arg(IMAGE).output()
     }
+}
+
+/// Runs a command of the user's on an image, for which `{dev}` stands.
+pub(crate) fn shell(command: &str, image: &File) -> io::Result<Output> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| PATH.into());
+    fixed_command(image, &path)?.args(["/bin/sh", "-c"]).arg(command.replace("{dev}", IMAGE)).output()
+}
+
+/// What runs a program, whose name and arguments follow, on an image.
+fn fixed_command(image: &File, path: &OsStr) -> io::Result<Command> {
+    let launcher = start::program()?.as_fd().as_raw_fd();
+    let mut command = Command::new(format!("/proc/self/fd/{launcher}"));
+    command.arg("perform").stdin(image.try_clone()?);
+    command.env_clear().env("PATH", path).env("LC_ALL", "C").env("TZ", "UTC").env("LD_PRELOAD", fixed()?);
+    // Fills what is allocated with the complement: zeros.
+    command.env("MALLOC_PERTURB_", "255");
+    command.env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
+    // The configuration of the host must not decide what is checked: without one, the programs have their own.
+    command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
+    Ok(command)
 }
 
 /// The name of the library that fixes time and randomness, which lies in memory and nowhere else.

@@ -47,7 +47,7 @@ pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
     let mut supervisor = command.spawn()?;
     // From here on, the supervisor removes the folder.
     let filled = fs::create_dir(&folder)
-        .and_then(|()| fs::write(folder.join("init.cpio"), initramfs()))
+        .and_then(|()| fs::write(folder.join("init.cpio"), initramfs(kernel.modules())?))
         .and_then(|()| fs::write(folder.join("kernel.so"), embedded::PRELOAD))
         .and_then(|()| Ok(Console::new(console)?));
     match filled {
@@ -99,14 +99,21 @@ pub(crate) fn in_memory(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
     Ok(fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into())
 }
 
-fn initramfs() -> Vec<u8> {
-    archive(&[
+fn initramfs(modules: &[PathBuf]) -> io::Result<Vec<u8>> {
+    let modules: Vec<(String, Vec<u8>)> = (0..)
+        .zip(modules)
+        .map(|(number, path)| Ok((format!("modules/{number}"), fs::read(path)?)))
+        .collect::<io::Result<_>>()?;
+    let mut entries = vec![
         Entry::Dir("dev"),
         Entry::Device("dev/console", 5, 1),
         Entry::Dir("mnt"),
         Entry::Dir("sys"),
         Entry::Dir("proc"),
         Entry::Dir("debug"),
+        Entry::Dir("modules"),
         Entry::Program("init", embedded::PROGRAM),
-    ])
+    ];
+    entries.extend(modules.iter().map(|(name, content)| Entry::Program(name, content)));
+    Ok(archive(&entries))
 }

@@ -12,7 +12,7 @@ use explore::Property;
 use posix::message::{Got, Step};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
-    contract::{Contract, Zeros},
+    contract::Zeros,
     generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
 };
@@ -20,7 +20,6 @@ use vfs::{
 use crate::{
     FileSystem, Kernel,
     fsck::{self, Verdict},
-    missing_program,
     pool::{Pool, pin},
     runner::{Runner, Trouble, run},
     session::{Failed, Session},
@@ -76,14 +75,24 @@ impl GuestTarget {
     }
 
     fn prepare(&self) -> Result<Ground, NotHere> {
-        if let Some(missing) = missing_program(self.file_system.kind) {
+        if let Some(missing) = self.file_system.missing_program() {
             return Err(NotHere(missing));
         }
         let kernel = Kernel::built(self.debug).map_err(|error| NotHere(error.to_string()))?;
+        if let Some(missing) = kernel.lacks(self.file_system.name()) {
+            return Err(NotHere(missing));
+        }
         let fresh = fsck::make(&self.file_system);
         let fresh = fresh.map_err(|error| NotHere(format!("make a file system: {error}")))?;
         let pool = Pool::new(kernel, fresh.geometry().blocks.into());
-        Ok(Ground { runner: Runner { pool, file_system: self.file_system.clone(), fresh: fresh.clone() }, fresh })
+        let mut runner = Runner { pool, file_system: self.file_system.clone(), fresh };
+        if self.file_system.is_made_by_mounting() {
+            let made = runner.mounted_first();
+            runner.fresh =
+                made.map_err(|trouble| NotHere(format!("make a file system: {}", trouble.finding().detail)))?;
+        }
+        let fresh = runner.fresh.clone();
+        Ok(Ground { runner, fresh })
     }
 
     /// Guests and a fresh image.
@@ -180,7 +189,7 @@ impl Target for GuestTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) {
+        if !self.ops().contains(task.op.kind()) || !self.file_system.offers(&task.op) {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -195,7 +204,7 @@ impl Target for GuestTarget {
                 answer.and_then(|got| match got {
                     Got::Value(value) => Ok(value),
                     Got::Tried { outcome, .. } => outcome,
-                    Got::Done | Got::Tree(_) => Err(Errno::EIO),
+                    Got::Done | Got::Names(_) | Got::Tree(_) => Err(Errno::EIO),
                 })
             }
             Err(trouble) => {
@@ -221,7 +230,7 @@ impl Target for GuestTarget {
 
     fn promise(&self) -> Promise {
         Promise {
-            contract: self.file_system.promise().map_or(Contract::Mountable, |promise| promise.contract),
+            contract: self.file_system.contract(),
             synchronous: self.file_system.is_synchronous(),
             zeros: Zeros::Allowed,
             write_through: false,
@@ -243,6 +252,10 @@ impl Target for GuestTarget {
 
     fn bounds(&self) -> ObjectBounds {
         self.all.clone()
+    }
+
+    fn offers(&self, op: &Op, _: &Tree) -> bool {
+        self.file_system.offers(op)
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

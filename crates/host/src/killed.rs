@@ -25,7 +25,7 @@ use vfs::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{HostError, Machine, machine::NoDisk, subject::bounds_of_commands, target::missing_for_any_mount};
+use crate::{HostError, Machine, machine::NoDisk, target::missing_for_any_mount};
 
 /// The same ops on an empty store did something else, again and again.
 const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
@@ -127,7 +127,7 @@ impl Life {
 
 fn mount_step() -> Step {
     let (kind, options) = ("fuse".to_owned(), String::new());
-    Step::Mount(Mount { kind, options, hidden: Vec::new(), emptied: Vec::new() })
+    Step::Mount(Mount { kind, medium: posix::message::Medium::Disk, options, hidden: Vec::new(), emptied: Vec::new() })
 }
 
 fn outcome_of(answer: Answer) -> Outcome {
@@ -146,7 +146,7 @@ impl KilledTarget {
     /// A file system that a command mounts on `{mnt}`; `{store}` is an empty folder for it, and `reset` empties what
     /// else it stores things in.
     pub fn new(mount: String, reset: Option<String>, contract: Contract) -> Self {
-        let all = bounds_of_commands();
+        let all = guest::bounds_of_any();
         let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
         let commands = [Some(mount), reset].into_iter().flatten().collect();
         let (lives, idle) = (Mutex::new(HashMap::from([(0, Arc::default())])), Mutex::default());

@@ -15,6 +15,7 @@ mod kernel_log;
 mod killed;
 pub mod left_over;
 mod machine;
+mod place;
 mod pool;
 mod runner;
 mod session;
@@ -23,5 +24,5 @@ mod target;
 
 pub use killed::KilledTarget;
 pub use machine::{HostError, Machine};
-pub use subject::{Commands, Subject};
+pub use subject::{MountedBy, Subject};
 pub use target::HostTarget;

@@ -11,7 +11,12 @@ use std::{
 
 use disk::Image;
 
-use crate::{HostError, Machine, runner, session::SessionId};
+use crate::{
+    HostError,
+    place::{Place, Start},
+    runner,
+    session::SessionId,
+};
 
 /// So long may something wait that is mounted.
 const WAITING_MAX: Duration = Duration::from_secs(1);
@@ -24,8 +29,7 @@ const PATROL: Duration = Duration::from_millis(250);
 /// Workers with disks of one size.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    sectors: u64,
-    commands: Vec<String>,
+    start: Start,
     silence_max: Duration,
     idle: Arc<Mutex<Vec<Seat>>>,
 }
@@ -33,7 +37,7 @@ pub(crate) struct Pool {
 /// A worker, and what is mounted there.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    pub machine: Machine,
+    pub place: Place,
     /// What is mounted, if anything is.
     pub mounted: Option<MountedHere>,
     put_back: Instant,
@@ -63,11 +67,11 @@ impl Drop for Seat {
 }
 
 impl Pool {
-    pub fn new(sectors: u64, commands: Vec<String>, silence_max: Duration) -> Self {
+    pub fn new(start: Start, silence_max: Duration) -> Self {
         let idle = Arc::new(Mutex::new(Vec::new()));
         let watched = Arc::downgrade(&idle);
         std::thread::spawn(move || patrol(&watched));
-        Self { sectors, commands, silence_max, idle }
+        Self { start, silence_max, idle }
     }
 
     /// A worker that has this mounted, or else one that has nothing mounted, or else, if several wait, the one that has
@@ -80,9 +84,8 @@ impl Pool {
             return Ok(idle.remove(place));
         }
         drop(idle);
-        let mut machine = Machine::start(self.sectors, &self.commands)?;
-        machine.hangs_after(self.silence_max);
-        Ok(Seat { machine, mounted: None, put_back: Instant::now() })
+        let place = self.start.place(self.silence_max)?;
+        Ok(Seat { place, mounted: None, put_back: Instant::now() })
     }
 
     /// Takes a worker back that can be used again.

@@ -60,7 +60,7 @@ impl Runner {
         batch.push(Step::Unmount);
         let mut disk = Disk::new(fresh);
         let mut seat = self.empty_seat()?;
-        seat.machine.run(&mut Live::new(&mut disk, false), &batch)?;
+        seat.place.run(&mut Live::new(&mut disk, false), &batch)?;
         self.pool.put(seat);
         Ok(disk.image().clone())
     }
@@ -92,16 +92,16 @@ impl Runner {
     /// Does again what led to a session; the disk then.
     fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Disk, Trouble> {
         let mut disk = Disk::new(session.base.clone());
-        let mut again = Again::new(Live::new(&mut disk, self.subject.lies()));
+        let mut again = Again::new(Live::new(&mut disk, self.subject.file_system.flushes_are_lies));
         for done in &session.done {
             again.fail(&done.failed);
             let step = done.op.as_ref().map_or_else(|| self.mount_step(), |op| Step::Run(op.clone()));
             if done.failed.is_empty() {
-                seat.machine.run(&mut again, &[step, Step::Observe])?;
+                seat.place.run(&mut again, &[step, Step::Observe])?;
             } else {
-                seat.machine.run(&mut again, &[step])?;
+                seat.place.run(&mut again, &[step])?;
                 again.fail(&[]);
-                seat.machine.run(&mut again, &[Step::Observe])?;
+                seat.place.run(&mut again, &[Step::Observe])?;
             }
         }
         Ok(disk)
@@ -117,8 +117,8 @@ impl Runner {
     ) -> Result<(Answer, Mounted), Trouble> {
         let since = seat.mounted.as_ref().map_or_else(Instant::now, |here| here.since);
         let from = disk.position();
-        let mut live = Live::new(disk, self.subject.lies());
-        let answer = seat.machine.run(&mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
+        let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
+        let answer = seat.place.run(&mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO));
         let failed = live.failed;
         let asked = |disk: &Disk| {
             let since = disk.log().entries().filter(|(index, _)| index.0 >= from.0);
@@ -130,8 +130,8 @@ impl Runner {
             let complaint = self.put_back(seat, &session);
             return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
         }
-        let tree = match seat.machine.run(&mut Looked(disk), &[Step::Observe])?.pop() {
-            Some(Ok(Got::Tree(tree))) => Ok(self.subject.conventions().in_terms_of_the_reference(tree)),
+        let tree = match seat.place.run(&mut Looked(disk), &[Step::Observe])?.pop() {
+            Some(Ok(Got::Tree(tree))) => Ok(self.subject.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
         };
@@ -143,7 +143,7 @@ impl Runner {
 
     /// Gives a worker back; what the kernel complained about, unless failed requests explain it.
     pub fn put_back(&self, mut seat: Seat, session: &Session) -> Option<Arc<Finding>> {
-        let complaint = seat.machine.complaint();
+        let complaint = seat.place.complaint();
         self.pool.put(seat);
         let complaint = complaint.filter(|_| !session.saw_failures())?;
         Some(Arc::new(Finding { property: DAMAGE_REPORTED, detail: complaint.text }))
@@ -193,9 +193,9 @@ impl Trouble {
 /// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
 pub(crate) fn clear(seat: &mut Seat) -> Result<(), HostError> {
     if let Some(mut here) = seat.mounted.take() {
-        seat.machine.run(&mut here.image, &[Step::Unmount])?;
+        seat.place.run(&mut here.image, &[Step::Unmount])?;
         // What the kernel says of a session that is over was said of it before, or is of no matter.
-        drop(seat.machine.complaint());
+        drop(seat.place.complaint());
     }
     Ok(())
 }

@@ -22,13 +22,17 @@ use vfs::{
 };
 
 use crate::{
-    Subject,
+    MountedBy, Subject,
     machine::SILENCE_MAX,
+    place::Start,
     pool::Pool,
     runner::{Runner, Trouble},
     session::Session,
 };
-use guest::Live;
+use guest::{
+    Live,
+    fsck::{self, Verdict},
+};
 
 /// fsck finds something wrong with what was recovered, or cannot repair what it is there to repair.
 const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
@@ -64,7 +68,7 @@ pub struct Mounted {
 impl HostTarget {
     /// The file system on this machine.
     pub fn new(subject: Subject) -> Self {
-        let all = subject.bounds();
+        let all = subject.file_system.bounds();
         let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
         Self { subject, usual, all, silence_max: SILENCE_MAX, ground: OnceLock::new() }
     }
@@ -81,19 +85,18 @@ impl HostTarget {
 
     fn prepare(&self) -> Result<Ground, String> {
         let subject = self.subject.clone();
-        let instead = match &subject {
-            Subject::Kernel(file_system) => format!("; or use guest:{}", file_system.kind.name()),
-            Subject::Commands(_) => String::new(),
-        };
-        if let Some(missing) = missing_for_any_mount() {
+        let instead = subject.instead();
+        if !matches!(subject.mounted_by, MountedBy::Guest(_))
+            && let Some(missing) = missing_for_any_mount()
+        {
             return Err(format!("{missing}{instead}"));
         }
         if let Some(missing) = subject.missing() {
             return Err(missing);
         }
-        let fresh = subject.make().map_err(|error| format!("make a file system: {error}"))?;
-        let commands = subject.mount_command().map(ToOwned::to_owned).into_iter().collect();
-        let pool = Pool::new(fresh.geometry().blocks.into(), commands, self.silence_max);
+        let fresh = fsck::make(&subject.file_system).map_err(|error| format!("make a file system: {error}"))?;
+        let start = Start { sectors: fresh.geometry().blocks.into(), mounted_by: subject.mounted_by.clone() };
+        let pool = Pool::new(start, self.silence_max);
         let runner = Runner { pool, subject };
         let fresh = runner.empty_seat().and_then(|seat| {
             runner.pool.put(seat);
@@ -115,9 +118,13 @@ impl HostTarget {
     fn check_recovered(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         let mut mounted = self.mount(disk)?;
         self.unmount(&mut mounted, disk)?;
-        let wrong = self.subject.check(disk).map_err(|_| Errno::EIO)?;
-        Ok(wrong.map(|detail| Finding { property: FSCK_NOT_CLEAN, detail }).into_iter().collect())
+        let checked = fsck::check(&self.subject.file_system, disk).map_err(|_| Errno::EIO)?;
+        Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
     }
+}
+
+fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
+    is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
 }
 
 /// What this machine lacks for any mount at all: words that fit after "could not ".
@@ -165,7 +172,8 @@ impl Target for HostTarget {
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
-            let answers = seat.machine.run(&mut Live::new(disk, self.subject.lies()), &[Step::Unmount])?;
+            let answers =
+                seat.place.run(&mut Live::new(disk, self.subject.file_system.flushes_are_lies), &[Step::Unmount])?;
             seat.mounted = None;
             mounted.complaint = runner.put_back(seat, &mounted.session);
             Ok(answers)
@@ -181,7 +189,7 @@ impl Target for HostTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) {
+        if !self.ops().contains(task.op.kind()) || !self.subject.file_system.offers(&task.op) {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -218,19 +226,23 @@ impl Target for HostTarget {
 
     fn promise(&self) -> Promise {
         Promise {
-            contract: self.subject.contract(),
-            synchronous: self.subject.options().split(',').any(|option| option == "sync"),
+            contract: self.subject.file_system.contract(),
+            synchronous: self.subject.file_system.is_synchronous(),
             zeros: Zeros::Allowed,
             write_through: false,
         }
     }
 
     fn ops(&self) -> OpSet {
-        self.subject.ops()
+        self.subject.file_system.ops()
     }
 
     fn bounds(&self) -> ObjectBounds {
         self.all.clone()
+    }
+
+    fn offers(&self, op: &Op, _: &Tree) -> bool {
+        self.subject.file_system.offers(op)
     }
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
@@ -239,19 +251,19 @@ impl Target for HostTarget {
     }
 
     fn conventions(&self) -> Conventions {
-        self.subject.conventions()
+        self.subject.file_system.conventions()
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
-        if !self.subject.recovers_by_fsck() {
+        if !self.subject.file_system.recovers_by_fsck() {
             return Ok(Vec::new());
         }
-        let wrong = self.subject.repair(disk).map_err(|_| Errno::EIO)?;
-        Ok(wrong.map(|detail| Finding { property: FSCK_NOT_CLEAN, detail }).into_iter().collect())
+        let checked = fsck::repair(&self.subject.file_system, disk).map_err(|_| Errno::EIO)?;
+        Ok(not_clean(checked.verdict == Verdict::Wrong, checked.said))
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {
-        self.subject.is_checked().then(|| self.check_recovered(disk))
+        self.subject.file_system.is_checked().then(|| self.check_recovered(disk))
     }
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {

@@ -13,7 +13,7 @@ use std::{
 use check::{Target as _, Task};
 use disk::{Disk, OpIndex};
 use guest::{FileSystem, FileSystemKind};
-use host::{HostTarget, Subject};
+use host::{HostTarget, MountedBy, Subject};
 use posix::loop_device;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -27,7 +27,7 @@ const GONE_MAX: Duration = Duration::from_mins(1);
 
 fn target() -> HostTarget {
     let file_system = FileSystem { options: "nodelalloc".to_owned(), ..FileSystemKind::Ext4.usual() };
-    HostTarget::new(Subject::Kernel(file_system))
+    HostTarget::new(Subject { file_system, mounted_by: MountedBy::RunningKernel })
 }
 
 /// What is killed: a process that works on a mounted file system until it cannot. A part that the other test plays, in

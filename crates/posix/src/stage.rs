@@ -35,6 +35,14 @@ pub trait Mounter {
         Ok(())
     }
 
+    /// Does what is to be done after each op.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn after_op(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Unmounts it. Nothing of it is in use any more.
     ///
     /// # Errors
@@ -54,6 +62,14 @@ pub trait Mounter {
     /// # Errors
     /// Nobody does but the kernel.
     fn kill(&mut self) -> io::Result<()> {
+        Err(io::Errno::OPNOTSUPP)
+    }
+
+    /// The file systems that can be mounted.
+    ///
+    /// # Errors
+    /// Nobody can say.
+    fn file_systems(&mut self) -> io::Result<Vec<String>> {
         Err(io::Errno::OPNOTSUPP)
     }
 
@@ -105,18 +121,22 @@ impl<M: Mounter> Stage<M> {
                 self.mounter.sleep(*seconds);
                 Ok(Got::Done)
             }
+            Step::FileSystems => self.mounter.file_systems().map(Got::Names).map_err(errno),
             Step::Reset if self.mounted.is_none() => self.mounter.reset().map(|()| Got::Done).map_err(errno),
             Step::Reset => Err(Errno::EBUSY),
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),
             Step::Run(op) => {
                 self.mounter.before_op().map_err(errno)?;
-                self.files.apply(op).map(Got::Value)
+                let outcome = self.files.apply(op);
+                self.mounter.after_op().map_err(errno)?;
+                outcome.map(Got::Value)
             }
             Step::Try { op, failing } => {
                 self.mounter.before_op().map_err(errno)?;
                 let Self { mounter, files, .. } = self;
                 let (outcome, allocations) = mounter.watch(*failing, &mut || files.apply(op));
+                mounter.after_op().map_err(errno)?;
                 Ok(Got::Tried { outcome, allocations })
             }
             Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),

@@ -420,6 +420,7 @@ pub enum KernelCommand {
   shakedown kernel build                        Debian's linux-source-6.1; as root, installs what it takes
   shakedown kernel build --source ~/linux       a kernel tree of yours, with your change in it
   shakedown kernel build --debug                a second kernel with KASAN and lockdep, for kernel=debug
+  shakedown kernel build --enable UDF_FS        with one more file system, for guest:other?type=udf
 
 It is kept below ~/.cache/shakedown, and built again only as far as its source has changed.
 Exit codes: 0 it is there, 2 it cannot be built.")]
@@ -430,6 +431,9 @@ pub struct KernelBuild {
     /// With KASAN, lockdep and other aids: finds more, and is slower
     #[arg(long)]
     pub debug: bool,
+    /// An option of the kernel that is switched on besides; may be given several times
+    #[arg(long, value_name = "OPTION")]
+    pub enable: Vec<String>,
 }
 
 /// `shakedown mount`.

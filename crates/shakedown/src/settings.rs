@@ -336,6 +336,7 @@ fn crash(named: &Named, plan: &Plan) -> Result<CrashMode> {
     let is_killed = named.against.is_empty() && registry::is_killed(&named.name);
     match plan.crash {
         None | Some(CrashFlag::Kill) if is_killed => Ok(CrashMode::Flushed),
+        None if named.kind() == Kind::Flash => Ok(CrashMode::Flushed),
         None if named.kind().has_disk() => Ok(CrashMode::Prefix),
         None | Some(CrashFlag::Power(CrashMode::Off)) => Ok(CrashMode::Off),
         Some(CrashFlag::Kill) => {
@@ -344,6 +345,13 @@ fn crash(named: &Named, plan: &Plan) -> Result<CrashMode> {
         Some(CrashFlag::Power(mode)) if is_killed => {
             bail!(
                 "use --crash {mode} with {}: it has no {{dev}} whose power could be cut; use --crash kill",
+                named.name
+            )
+        }
+        Some(CrashFlag::Power(mode)) if named.kind() == Kind::Flash && mode != CrashMode::Flushed => {
+            bail!(
+                "use --crash {mode} with {}: what an op writes to this flash reaches the disk in another order, so \
+                 that the power is cut only between ops; use --crash flushed",
                 named.name
             )
         }

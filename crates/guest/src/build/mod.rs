@@ -15,12 +15,14 @@ use std::{
     thread::available_parallelism,
 };
 
+use posix::message::{Got, Step};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
-    folder,
-    kernel::{self, PROGRAM, RANDOM_STATE, parse_symbols},
+    Guest, Kernel, folder,
+    kernel::{self, FILE_SYSTEMS, PROGRAM, RANDOM_STATE, parse_symbols},
     randomness::VARIABLES,
+    serve::NoDisk,
 };
 
 /// What is to be built.
@@ -30,6 +32,8 @@ pub struct Order {
     pub source: Option<PathBuf>,
     /// With KASAN, lockdep and other aids, as a second kernel.
     pub debug: bool,
+    /// Options of the kernel that are switched on besides, as `UDF_FS`.
+    pub enable: Vec<String>,
 }
 
 /// What is being done.
@@ -77,6 +81,12 @@ pub enum BuildError {
         /// The end of what it printed.
         said: String,
     },
+    /// An option that is none.
+    #[error("switch on {0:?}: an option of the kernel is named in capitals, digits and underscores, as UDF_FS")]
+    NoOption(String),
+    /// A kernel that was built, and does not run.
+    #[error("boot the kernel that was built: {0}")]
+    DoesNotBoot(String),
     /// The source lacks something without which there is no guest.
     #[error("build a kernel from this source: it does not have {0}")]
     Unfit(String),
@@ -90,21 +100,22 @@ pub enum BuildError {
 /// # Errors
 /// Something is missing, or the build fails.
 pub fn build(order: &Order, progress: &mut dyn FnMut(Progress)) -> Result<Built, BuildError> {
+    let fragment = options::fragment(order.debug) + &options::enabled(&order.enable)?;
     let cache = folder::cache().ok_or(BuildError::NoHome)?;
     tools::require(progress)?;
     let source = source::find(order.source.as_deref(), progress)?;
-    let fragment = options::fragment(order.debug);
     let key = format!("{:032x}", xxh3_128(format!("{}\n{fragment}", source.identity).as_bytes()));
     let folder = cache.join(&key);
     let program = folder.join(PROGRAM);
-    let was_there = source.never_changes && program.is_file();
+    let was_there = source.never_changes && folder.join(FILE_SYSTEMS).is_file();
     if !was_there {
         let objects = cache.join("objects").join(&key);
         fs::create_dir_all(&objects)?;
         let tree = source::unpacked(&source, &cache, progress)?;
-        configure(&tree, &objects, &fragment, order.debug, progress)?;
+        configure(&tree, &objects, &fragment, order, progress)?;
         compile(&tree, &objects, progress)?;
-        store(&objects, &folder)?;
+        progress(Progress::Doing("booting".to_owned()));
+        store(&objects, &folder, order.debug)?;
     }
     fs::write(cache.join(kernel::current(order.debug)), format!("{key}\n"))?;
     Ok(Built { program, was_there })
@@ -122,7 +133,7 @@ fn configure(
     tree: &Path,
     objects: &Path,
     fragment: &str,
-    debug: bool,
+    order: &Order,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), BuildError> {
     progress(Progress::Doing("configuring".to_owned()));
@@ -137,7 +148,14 @@ fn configure(
         let said = tools::last_words(&[output.stdout, output.stderr].concat());
         return Err(BuildError::Failed { step: "its configuration", said });
     }
-    let not_taken = options::not_taken(&fs::read_to_string(objects.join(".config"))?, debug);
+    let config = fs::read_to_string(objects.join(".config"))?;
+    if let Some(name) = order.enable.iter().find(|name| !options::is_on(&config, name)) {
+        fs::remove_file(&file)?;
+        return Err(BuildError::Unfit(format!(
+            "CONFIG_{name}, or not without other options, which can be enabled too"
+        )));
+    }
+    let not_taken = options::not_taken(&config, order.debug);
     if let Some((name, group)) = not_taken.iter().find(|(_, group)| group.needed) {
         fs::remove_file(&file)?;
         return Err(BuildError::Unfit(format!("CONFIG_{name} ({})", group.why)));
@@ -176,8 +194,8 @@ fn compile(tree: &Path, objects: &Path, progress: &mut dyn FnMut(Progress)) -> R
     }
 }
 
-/// Puts what guests need into the folder, all of it or nothing.
-fn store(objects: &Path, folder: &Path) -> Result<(), BuildError> {
+/// Puts what guests need into the folder, all of it or nothing, and only if it boots.
+fn store(objects: &Path, folder: &Path, debug: bool) -> Result<(), BuildError> {
     let built = objects.join(PROGRAM);
     let symbols = Command::new("nm").arg("-S").arg(&built).output()?;
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
@@ -193,8 +211,21 @@ fn store(objects: &Path, folder: &Path) -> Result<(), BuildError> {
     fs::create_dir_all(&new)?;
     fs::write(new.join(RANDOM_STATE), lines.collect::<String>())?;
     fs::copy(&built, new.join(PROGRAM))?;
+    fs::write(new.join(FILE_SYSTEMS), file_systems_of(&new, debug)?.join("\n") + "\n")?;
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
     Ok(fs::rename(&new, folder)?)
+}
+
+/// Boots a kernel and asks it.
+fn file_systems_of(folder: &Path, debug: bool) -> Result<Vec<String>, BuildError> {
+    let does_not = |error: &dyn std::fmt::Display| BuildError::DoesNotBoot(error.to_string());
+    let kernel = Kernel::in_folder(folder, debug).map_err(|error| does_not(&error))?;
+    let mut guest = Guest::boot(&kernel, 1, 0).map_err(|error| does_not(&error))?;
+    let mut answers = guest.run(&mut NoDisk, &[Step::FileSystems]).map_err(|error| does_not(&error))?;
+    match answers.pop() {
+        Some(Ok(Got::Names(names))) => Ok(names),
+        _ => Err(does_not(&"it does not say which file systems it has")),
+    }
 }

@@ -1,6 +1,8 @@
 //! What is special about the kernel of a guest: on top of every default of the kernel's own configuration, these
 //! options and no others, each with its reason.
 
+use super::BuildError;
+
 /// What an option is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Setting {
@@ -134,6 +136,21 @@ pub(super) fn fragment(debug: bool) -> String {
     groups(debug).flat_map(|group| group.names.iter().map(|name| line(name, group.setting))).collect()
 }
 
+/// Options that the user wants besides, as a fragment.
+pub(super) fn enabled(names: &[String]) -> Result<String, BuildError> {
+    let is_part = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    match names.iter().find(|name| name.is_empty() || !name.chars().all(is_part)) {
+        Some(name) => Err(BuildError::NoOption(name.clone())),
+        None => Ok(names.iter().map(|name| line(name, Setting::On)).collect()),
+    }
+}
+
+/// Whether a configuration has an option.
+pub(super) fn is_on(config: &str, name: &str) -> bool {
+    let wanted = line(name, Setting::On);
+    config.lines().any(|line| line == wanted.trim_end())
+}
+
 pub(super) fn groups(debug: bool) -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().chain(if debug { DEBUG_GROUPS } else { &[] })
 }
@@ -172,6 +189,17 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn options_of_the_user_are_added_if_they_can_be_options() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let fragment = enabled(&names(&["UDF_FS", "UFS_FS"])).unwrap();
+        assert_eq!(fragment, "CONFIG_UDF_FS=y\nCONFIG_UFS_FS=y\n");
+        assert!(is_on(&fragment, "UDF_FS") && !is_on(&fragment, "UDF") && !is_on(&fragment, "BFS_FS"));
+        for wrong in ["", "udf", "UDF_FS=y\nCONFIG_X"] {
+            assert!(enabled(&names(&[wrong])).is_err(), "{wrong}");
+        }
     }
 
     #[test]

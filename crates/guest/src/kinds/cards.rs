@@ -3,7 +3,7 @@
 use posix::FSCK_REC;
 use vfs::{Conventions, Modes, Names};
 
-use super::{ALL_OPS, Checking, FALLOCATE, Kind, Making, NEEDS_INODES, usual_verdict};
+use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, Kind, Making, NEEDS_INODES, usual_verdict};
 use crate::program::Program;
 
 const MKFS_FAT: Program = Program { name: "mkfs.fat", package: "dosfstools" };
@@ -28,6 +28,8 @@ pub(super) const VFAT: Kind = Kind {
     mount_options: "fmask=0133,dmask=0022",
     hidden: &[FSCK_REC],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: true,
     ops: ALL_OPS.without(NEEDS_INODES).without(FALLOCATE),
     fallocate: &[],
     conventions: Conventions {
@@ -38,8 +40,12 @@ pub(super) const VFAT: Kind = Kind {
 };
 
 /// The same disk with names of eight letters and three.
-pub(super) const MSDOS: Kind =
-    Kind { name: "msdos", conventions: Conventions { names: Names::Small, ..VFAT.conventions }, ..VFAT };
+pub(super) const MSDOS: Kind = Kind {
+    name: "msdos",
+    exchanges: false,
+    conventions: Conventions { names: Names::Small, ..VFAT.conventions },
+    ..VFAT
+};
 
 const MKFS_EXFAT: Program = Program { name: "mkfs.exfat", package: "exfatprogs" };
 const FSCK_EXFAT: Program = Program { name: "fsck.exfat", package: "exfatprogs" };
@@ -56,5 +62,6 @@ pub(super) const EXFAT: Kind = Kind {
         verdict: usual_verdict,
         chatter: &["exfatprogs version"],
     }),
+    exchanges: false,
     ..VFAT
 };

@@ -3,7 +3,7 @@
 use posix::LOST_AND_FOUND;
 use vfs::{Conventions, Fallocate};
 
-use super::{ALL_OPS, Checking, FALLOCATE, Kind, Making, usual_verdict};
+use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, Kind, Making, usual_verdict};
 use crate::program::Program;
 
 const MKE2FS: Program = Program { name: "mke2fs", package: "e2fsprogs" };
@@ -43,6 +43,8 @@ pub(super) const EXT2: Kind = Kind {
     mount_options: "",
     hidden: &[LOST_AND_FOUND],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: false,
     ops: ALL_OPS.without(FALLOCATE),
     fallocate: &[],
     conventions: Conventions::POSIX,
@@ -57,6 +59,7 @@ pub(super) const EXT3: Kind = Kind {
     checking: Some(LOOK),
     // Blocks are mapped one by one, so there are none that are allocated and not written.
     fallocate: &[Fallocate::PunchHole],
+    exchanges: true,
     ops: ALL_OPS,
     ..EXT2
 };

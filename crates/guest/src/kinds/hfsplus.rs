@@ -7,7 +7,7 @@ use std::{fs::File, io, os::unix::fs::FileExt as _};
 
 use vfs::{Conventions, DirLinks, OpKind, generate::OpSet};
 
-use super::{ALL_OPS, ATTRIBUTES, FALLOCATE, Kind, Making};
+use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, FALLOCATE, Kind, Making};
 
 /// The kernel mounts what was not unmounted read-only, unless it is told to take it as it is: nobody here repairs it.
 pub(super) const HFSPLUS: Kind = Kind {
@@ -18,6 +18,8 @@ pub(super) const HFSPLUS: Kind = Kind {
     mount_options: "force",
     hidden: &[],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: false,
     ops: ALL_OPS.without(ATTRIBUTES).without(FALLOCATE).without(OpSet::of(&[OpKind::Link])),
     fallocate: &[],
     conventions: Conventions {

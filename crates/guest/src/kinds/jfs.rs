@@ -4,7 +4,7 @@ use std::{fs::File, io, os::unix::fs::FileExt as _};
 
 use vfs::Conventions;
 
-use super::{ALL_OPS, Checking, FALLOCATE, Kind, Making, usual_verdict};
+use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, Kind, Making, usual_verdict};
 use crate::program::Program;
 
 const MKFS: Program = Program { name: "mkfs.jfs", package: "jfsutils" };
@@ -25,6 +25,8 @@ pub(super) const JFS: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &["jfs_ip"],
+    ways: ALL_WAYS,
+    exchanges: false,
     ops: ALL_OPS.without(FALLOCATE),
     fallocate: &[],
     conventions: Conventions::POSIX,

@@ -2,7 +2,7 @@
 
 use vfs::{Conventions, DirLinks, Fallocate};
 
-use super::{ALL_OPS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, clean_or_wrong};
+use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, clean_or_wrong};
 use crate::program::Program;
 
 const MKFS_XFS: Program = Program { name: "mkfs.xfs", package: "xfsprogs" };
@@ -37,6 +37,8 @@ pub(super) const XFS: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: true,
     ops: ALL_OPS,
     fallocate: Fallocate::ALL,
     conventions: Conventions::POSIX,
@@ -61,6 +63,8 @@ pub(super) const BTRFS: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &["btrfs_inode"],
+    ways: ALL_WAYS,
+    exchanges: true,
     ops: ALL_OPS,
     fallocate: &[
         Fallocate::Allocate,
@@ -92,6 +96,7 @@ pub(super) const REISERFS: Kind = Kind {
         verdict: clean_or_wrong,
         chatter: &["reiserfsck ", "Will ", "###", "There are ", "\t", "Checking ", "Comparing ", "finished"],
     }),
+    exchanges: false,
     ops: ALL_OPS.without(ATTRIBUTES).without(FALLOCATE),
     fallocate: &[],
     ..XFS

@@ -5,7 +5,7 @@ use std::{fs::File, io, os::unix::fs::FileExt as _};
 use posix::NILFS;
 use vfs::{Conventions, Fallocate};
 
-use super::{ALL_OPS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, Verdict};
+use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, Verdict};
 use crate::program::Program;
 
 const MKFS_F2FS: Program = Program { name: "mkfs.f2fs", package: "f2fs-tools" };
@@ -30,6 +30,8 @@ pub(super) const F2FS: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: true,
     ops: ALL_OPS,
     fallocate: Fallocate::ALL,
     conventions: Conventions::POSIX,
@@ -60,6 +62,7 @@ pub(super) const NILFS2: Kind = Kind {
     making: Making::Program { program: MKFS_NILFS2, arguments: &["-q", "-f", "-b", "1024", "-B", "64"], finish: None },
     checking: None,
     hidden: &[NILFS],
+    exchanges: false,
     ops: ALL_OPS.without(ATTRIBUTES).without(FALLOCATE),
     fallocate: &[],
     ..F2FS

@@ -1,6 +1,6 @@
 //! minix: the first file system of Linux.
 
-use vfs::Conventions;
+use vfs::{Conventions, WriteVia};
 
 use super::{ALL_OPS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, Verdict};
 use crate::program::Program;
@@ -23,6 +23,8 @@ pub(super) const MINIX: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &[],
+    ways: &[WriteVia::Buffered, WriteVia::Mmap],
+    exchanges: false,
     ops: ALL_OPS.without(ATTRIBUTES).without(FALLOCATE),
     fallocate: &[],
     conventions: Conventions::POSIX,

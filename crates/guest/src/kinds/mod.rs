@@ -5,6 +5,7 @@ pub(crate) use ext::EXT4_WITHOUT_JOURNAL;
 
 mod cards;
 mod ext;
+mod flash;
 mod hfsplus;
 mod jfs;
 mod large;
@@ -14,8 +15,8 @@ mod ntfs;
 
 use std::{fs::File, io};
 
-use posix::Hidden;
-use vfs::{Conventions, Fallocate, OpKind, generate::OpSet};
+use posix::{Hidden, message::Medium};
+use vfs::{Conventions, Fallocate, OpKind, WriteVia, generate::OpSet};
 
 use crate::{FileSystemKind, program::Program};
 
@@ -37,6 +38,10 @@ pub(crate) struct Kind {
     /// Caches of kernel objects that must be empty before a mount. The kernel is told to clear memory that it hands out
     /// (`init_on_alloc`), but objects that a constructor has prepared are handed out as they came back.
     pub emptied: &'static [&'static str],
+    /// How a file of it can be written to.
+    pub ways: &'static [WriteVia],
+    /// Whether a rename can exchange two names.
+    pub exchanges: bool,
     /// The kinds of ops that it has.
     pub ops: OpSet,
     /// What its `fallocate` can do.
@@ -57,6 +62,8 @@ pub(crate) enum Making {
     },
     /// By ourselves, in a file of so many bytes.
     Ours(fn(&File, u64) -> io::Result<()>),
+    /// By the kernel, on the first mount of flash memory that was erased.
+    FirstMount(Medium),
 }
 
 /// How a file system is checked.
@@ -103,6 +110,8 @@ pub(crate) fn kind(kind: FileSystemKind) -> &'static Kind {
         FileSystemKind::Minix => &minix::MINIX,
         FileSystemKind::Hfsplus => &hfsplus::HFSPLUS,
         FileSystemKind::Ntfs3 => &ntfs::NTFS3,
+        FileSystemKind::Jffs2 => &flash::JFFS2,
+        FileSystemKind::Ubifs => &flash::UBIFS,
     }
 }
 
@@ -120,8 +129,9 @@ fn clean_or_wrong(status: i32, _: &str) -> Verdict {
     if status == 0 { Verdict::Clean } else { Verdict::Wrong }
 }
 
+const ALL_WAYS: &[WriteVia] = &[WriteVia::Buffered, WriteVia::Direct, WriteVia::Mmap];
 /// Everything but a power cut, which is the search's to make.
-const ALL_OPS: OpSet = OpSet::ALL.without(OpSet::of(&[OpKind::Crash]));
+pub(crate) const ALL_OPS: OpSet = OpSet::ALL.without(OpSet::of(&[OpKind::Crash]));
 /// What a format without owners, links and attributes has no room for.
 const NEEDS_INODES: OpSet =
     OpSet::of(&[OpKind::Link, OpKind::Symlink, OpKind::Chmod, OpKind::Chown, OpKind::Setxattr, OpKind::Removexattr]);

@@ -2,7 +2,7 @@
 
 use vfs::{Conventions, DirLinks};
 
-use super::{ALL_OPS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, clean_or_wrong};
+use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, clean_or_wrong};
 use crate::program::Program;
 
 const MKNTFS: Program = Program { name: "mkntfs", package: "ntfs-3g" };
@@ -27,6 +27,8 @@ pub(super) const NTFS3: Kind = Kind {
     mount_options: "",
     hidden: &[],
     emptied: &[],
+    ways: ALL_WAYS,
+    exchanges: false,
     ops: ALL_OPS.without(ATTRIBUTES).without(FALLOCATE),
     fallocate: &[],
     conventions: Conventions {

@@ -112,4 +112,5 @@ fn put_kernel(cache: &Path, program: &str) {
     let names = names.iter().chain(&["batched_entropy_u64", "input_pool"]);
     let symbols: Vec<String> = names.map(|name| format!("1000 30 d {name}\n")).collect();
     fs::write(kernels.join("none/random-state"), symbols.concat()).unwrap();
+    fs::write(kernels.join("none/file-systems"), "ext2\n").unwrap();
 }

@@ -110,6 +110,8 @@ repeats! {
     minix_repeats: Minix,
     hfsplus_repeats: Hfsplus,
     ntfs3_repeats: Ntfs3,
+    jffs2_repeats: Jffs2,
+    ubifs_repeats: Ubifs,
 }
 
 /// A state is restored by replaying: an op from the middle of a session has the same effect after the guest was used

@@ -3,8 +3,8 @@
 use check::{CheckOptions, CheckReport, Checkable as _, Promise, RunOptions, Workload};
 use disk::CrashMode;
 use explore::Budget;
-use guest::{FileSystem, FileSystemKind};
-use vfs::contract::Contract;
+use guest::{Described, FileSystem, FileSystemKind, GuestTarget, Which};
+use vfs::{Conventions, contract::Contract};
 
 use crate::{ext2, ext4, target};
 
@@ -23,7 +23,7 @@ fn a_search_goes_on_from_what_was_recovered() {
     }
 }
 
-fn check(file_system: FileSystem, ops: &[&str]) -> Option<(guest::GuestTarget, CheckReport)> {
+fn check(file_system: FileSystem, ops: &[&str]) -> Option<(GuestTarget, CheckReport)> {
     check_under(file_system, ops, CrashMode::Subsets, None)
 }
 
@@ -33,7 +33,7 @@ fn check_under(
     ops: &[&str],
     crash: CrashMode,
     demanded: Option<Contract>,
-) -> Option<(guest::GuestTarget, CheckReport)> {
+) -> Option<(GuestTarget, CheckReport)> {
     let target = target(file_system)?;
     let Promise { contract, .. } = check::Checkable::promise(&target);
     let contract = demanded.unwrap_or(contract);
@@ -106,4 +106,28 @@ fn a_synchronous_ext4_makes_a_file_longer_when_it_likes() {
     let sync = FileSystem { options: "sync".to_owned(), ..ext4() };
     let Some((_, report)) = check(sync, &["create(\"/f\")", "truncate(\"/f\", size=1)"]) else { return };
     assert_eq!(found(&report), ["pinned-size"], "{:?}", report.violations);
+}
+
+/// A file system that is in no table, as its user describes it.
+#[test]
+fn a_file_system_that_nobody_knows_is_checked_as_its_user_says() {
+    let described = Described {
+        name: "ext4".to_owned(),
+        mkfs: Some("mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0 -E lazy_itable_init=0 {dev}".to_owned()),
+        fsck: Some("e2fsck -fn {dev}".to_owned()),
+        repair: None,
+        contract: Contract::Atomic,
+        conventions: Conventions::POSIX,
+    };
+    let file_system = |described: Described| FileSystem::new(Which::Described(described.into()), 2080);
+    let Some((_, report)) = check(file_system(described.clone()), &RENAME) else { return };
+    assert_eq!(found(&report), Vec::<&str>::new(), "{:?}", report.violations);
+    assert!(report.complete && report.work.crash_states > 10, "{report:?}");
+    // Its programs are asked: one that is never content is heard.
+    let never_content = Described { fsck: Some("echo no; exit 4 {dev}".to_owned()), ..described.clone() };
+    let Some((_, report)) = check(file_system(never_content), &RENAME) else { return };
+    assert_eq!(found(&report), ["fsck-disagrees"], "{:?}", report.violations);
+    let unknown = GuestTarget::new(file_system(Described { name: "nosuchfs".to_owned(), ..described }), false);
+    let error = unknown.ready().unwrap_err();
+    assert!(error.contains("use nosuchfs: the guest kernel does not have it"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use disk::{Block, BlockSize, Geometry, Image};
 use guest::{Guest, GuestError, Storage};
-use posix::message::{Mount, Step};
+use posix::message::{Medium, Mount, Step};
 use vfs::Errno;
 
 use crate::kernel;
@@ -37,7 +37,8 @@ fn zeros() -> Zeros {
 }
 
 fn mount(kind: &str) -> Step {
-    Step::Mount(Mount { kind: kind.to_owned(), options: String::new(), hidden: Vec::new(), emptied: Vec::new() })
+    let kind = kind.to_owned();
+    Step::Mount(Mount { kind, medium: Medium::Disk, options: String::new(), hidden: Vec::new(), emptied: Vec::new() })
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn a_kernel_that_is_no_kernel_is_told() {
     let symbols: Vec<String> =
         names.iter().chain(&["batched_entropy_u64", "input_pool"]).map(|name| format!("1000 30 d {name}\n")).collect();
     std::fs::write(folder.path().join("random-state"), symbols.concat()).unwrap();
-    let kernel = guest::Kernel::in_folder(folder.path()).unwrap();
+    let kernel = guest::Kernel::in_folder(folder.path(), false).unwrap();
     let error = Guest::boot(&kernel, 128, 0).unwrap_err();
     let GuestError::Died { console } = &error else { panic!("{error}") };
     assert_eq!(console, "Kernel panic - not today");

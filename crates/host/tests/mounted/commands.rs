@@ -3,11 +3,12 @@
 use std::{collections::BTreeSet, path::Path};
 
 use disk::CrashMode;
-use host::{Commands, HostTarget, KilledTarget, Subject};
+use guest::Described;
+use host::{HostTarget, KilledTarget};
 use vfs::{Conventions, DirLinks, contract::Contract};
 
 use crate::{
-    here,
+    any, here, mounted_by,
     searching::{WORK, search_by, violated},
 };
 
@@ -23,16 +24,12 @@ fn has(program: &str) -> bool {
 }
 
 fn ext(mkfs: &str, mount: &str, repair: Option<&str>) -> Option<HostTarget> {
-    let commands = Commands {
-        mount: mount.to_owned(),
+    let described = Described {
         mkfs: Some(format!("{mkfs} {{dev}}")),
-        fsck: None,
         repair: repair.map(ToOwned::to_owned),
-        kib: 2080,
-        contract: Contract::Fsynced,
-        conventions: Conventions::POSIX,
+        ..any(Contract::Fsynced)
     };
-    here(HostTarget::new(Subject::Commands(commands)))
+    here(mounted_by(mount.to_owned(), described, 2080))
 }
 
 const EXT4: &str = "mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0";
@@ -71,16 +68,13 @@ fn fuse2fs_keeps_what_was_fsynced_by_a_writer_and_nothing_else() {
 }
 
 fn ntfs(repair: Option<&str>) -> Option<HostTarget> {
-    let commands = Commands {
-        mount: "ntfs-3g -o permissions {dev} {mnt}".to_owned(),
+    let described = Described {
         mkfs: Some("mkntfs -F -q {dev}".to_owned()),
-        fsck: None,
         repair: repair.map(ToOwned::to_owned),
-        kib: 4096,
-        contract: Contract::Fsynced,
         conventions: Conventions { dir_links: DirLinks::AlwaysOne, ..Conventions::POSIX },
+        ..any(Contract::Fsynced)
     };
-    here(HostTarget::new(Subject::Commands(commands)))
+    here(mounted_by("ntfs-3g -o permissions {dev} {mnt}".to_owned(), described, 4096))
 }
 
 /// What was fsynced is kept, of directories too. Of a sync the kernel does not tell it: it writes, and does not flush.

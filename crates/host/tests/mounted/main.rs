@@ -3,6 +3,7 @@
 //! These tests need root, `/dev/fuse` and loop devices; without them each says that it was skipped, or, in CI, fails.
 
 mod commands;
+mod debian;
 mod searching;
 mod stepping;
 mod trouble;
@@ -11,9 +12,9 @@ use std::io::Write as _;
 
 use check::{Target, Task};
 use disk::OpIndex;
-use guest::{FileSystem, FileSystemKind};
-use host::{HostTarget, Subject};
-use vfs::Op;
+use guest::{Described, FileSystem, FileSystemKind, Which};
+use host::{HostTarget, MountedBy, Subject};
+use vfs::{Conventions, Op, contract::Contract};
 
 fn ext4() -> FileSystem {
     FileSystem { options: "nodelalloc".to_owned(), ..FileSystemKind::Ext4.usual() }
@@ -34,7 +35,19 @@ fn here<T: Target>(target: T) -> Option<T> {
 }
 
 fn kernel(file_system: FileSystem) -> Option<HostTarget> {
-    here(HostTarget::new(Subject::Kernel(file_system)))
+    here(HostTarget::new(Subject { file_system, mounted_by: MountedBy::RunningKernel }))
+}
+
+/// What is said of a file system that is held to this and needs nothing.
+fn any(contract: Contract) -> Described {
+    let name = "fuse".to_owned();
+    Described { name, mkfs: None, fsck: None, repair: None, contract, conventions: Conventions::POSIX }
+}
+
+/// A file system that a command mounts.
+fn mounted_by(command: String, described: Described, kib: u32) -> HostTarget {
+    let file_system = FileSystem::new(Which::Described(described.into()), kib);
+    HostTarget::new(Subject { file_system, mounted_by: MountedBy::Command(command) })
 }
 
 fn task(op: &str, index: u32) -> Task {

@@ -5,27 +5,20 @@ use std::{fs, time::Duration};
 
 use check::Target as _;
 use disk::Disk;
-use host::{Commands, HostTarget, Subject};
+use guest::Described;
+use host::HostTarget;
 use rustix::process::{Pid, Signal, kill_process};
-use vfs::{Conventions, contract::Contract};
+use vfs::contract::Contract;
 
-use crate::{here, task};
+use crate::{any, here, mounted_by, task};
 
 /// Behind the file system, the disk has room that is nobody's.
 const MKFS: &str = "mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0 {dev} 2080";
 const MOUNT: &str = "mount -t ext4 -o nodelalloc,commit=2000,noinit_itable {dev} {mnt}";
 const WRITE: &str = "dd status=none conv=notrunc oflag=direct bs=512 count=1 of={dev}";
 
-fn mounted_by(mount: String) -> HostTarget {
-    HostTarget::new(Subject::Commands(Commands {
-        mount,
-        mkfs: Some(MKFS.to_owned()),
-        fsck: None,
-        repair: None,
-        kib: 4096,
-        contract: Contract::Mountable,
-        conventions: Conventions::POSIX,
-    }))
+fn ext4_by(mount: String) -> HostTarget {
+    mounted_by(mount, Described { mkfs: Some(MKFS.to_owned()), ..any(Contract::Mountable) }, 4096)
 }
 
 /// Goes on twice from one state; what is complained about the second time, which does the first op again.
@@ -45,7 +38,7 @@ fn complaint_when_restored(target: &HostTarget) -> Option<&'static str> {
 
 #[test]
 fn other_bytes_in_the_same_places_are_no_trouble() {
-    let Some(target) = here(mounted_by(format!("{WRITE} if=/dev/urandom seek=5000; {MOUNT}"))) else { return };
+    let Some(target) = here(ext4_by(format!("{WRITE} if=/dev/urandom seek=5000; {MOUNT}"))) else { return };
     assert_eq!(complaint_when_restored(&target), None);
 }
 
@@ -54,13 +47,13 @@ fn other_bytes_in_the_same_places_are_no_trouble() {
 fn what_writes_elsewhere_each_time_is_not_deterministic() {
     let places = "for place in $(od -An -N8 -tu1 /dev/urandom)";
     let scatters = format!("{places}; do {WRITE} if=/dev/zero seek=$((5000 + place)); done; {MOUNT}");
-    let Some(target) = here(mounted_by(scatters)) else { return };
+    let Some(target) = here(ext4_by(scatters)) else { return };
     assert_eq!(complaint_when_restored(&target), Some("host-nondeterministic"));
 }
 
 #[test]
 fn what_never_mounts_hangs() {
-    let target = mounted_by("sleep 1000000".to_owned()).hanging_after(Duration::from_millis(100));
+    let target = ext4_by("sleep 1000000".to_owned()).hanging_after(Duration::from_millis(100));
     let Some(target) = here(target) else { return };
     let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
     assert_eq!(target.complaint(&mounted).unwrap().property.name, "host-hangs");
@@ -69,7 +62,7 @@ fn what_never_mounts_hangs() {
 #[test]
 fn what_is_gone_is_unavailable() {
     let mark = &format!("unavailable-{}", std::process::id());
-    let Some(target) = here(mounted_by(format!("{MOUNT} # {mark}"))) else { return };
+    let Some(target) = here(ext4_by(format!("{MOUNT} # {mark}"))) else { return };
     let mut disk = Disk::new(target.mkfs());
     let mut mounted = target.mount(&mut disk).unwrap();
     for worker in workers_of(mark) {

@@ -1,7 +1,7 @@
 //! What travels between a guest's init and whoever gives it work: a batch of steps there, one answer for each back.
 //!
 //! A message costs a guest as much as ten system calls, so everything that is known to follow goes into one batch. Both
-//! ways travel through a mailbox, a disk of its own: init reads a batch from its beginning and stores the answers at
+//! ways travel through a mailbox, a disk of its own: init reads a batch at [`BATCH_AT`] and stores the answers at
 //! [`ANSWERS_AT`]. Each is a frame: its length, then JSON.
 
 mod tree;
@@ -32,6 +32,8 @@ pub enum Step {
     Reset,
     /// End whoever serves what is mounted, without a warning. Nothing is mounted then.
     Kill,
+    /// Say which file systems the kernel has.
+    FileSystems,
     /// Let virtual time pass, so that the kernel does what it has put off.
     Sleep {
         /// For so long.
@@ -44,6 +46,8 @@ pub enum Step {
 pub struct Mount {
     /// The kernel's name for the file system.
     pub kind: String,
+    /// What the disk is to the file system.
+    pub medium: Medium,
     /// As after `mount -o`, without spaces; may be empty.
     pub options: String,
     /// Names in the root that are no part of what a user sees, of those in [`HIDDEN`](crate::HIDDEN).
@@ -51,6 +55,19 @@ pub struct Mount {
     /// Caches of kernel objects that must be empty before, as `/sys/kernel/slab` calls them: for file systems that
     /// write to the disk what an earlier owner left in an object.
     pub emptied: Vec<String>,
+}
+
+/// What a disk is to a file system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Medium {
+    /// A disk.
+    #[default]
+    Disk,
+    /// Flash memory, as which the kernel presents the disk.
+    Flash,
+    /// A volume of such flash memory, whose blocks are worn evenly. It is made if there is none.
+    FlashVolume,
 }
 
 /// What came of a step.
@@ -62,6 +79,8 @@ pub type Answer = Result<Got, Errno>;
 pub enum Got {
     /// It was done, and there is nothing more to say.
     Done,
+    /// These are there.
+    Names(Vec<String>),
     /// An op returned this.
     Value(Value),
     /// An op that was tried came to this.
@@ -76,10 +95,14 @@ pub enum Got {
     Tree(Tree),
 }
 
+/// Where in the mailbox a batch is read. Not at its beginning, nor near it: kernels look for partitions there.
+pub const BATCH_AT: u64 = 1 << 20;
 /// Where in the mailbox answers are stored.
 pub const ANSWERS_AT: u64 = 1 << 24;
 /// The size of the mailbox.
 pub const MAILBOX_BYTES: u64 = 2 * ANSWERS_AT;
+/// There is as much room for a batch.
+const FRAME_BYTES_MAX: u64 = ANSWERS_AT - BATCH_AT;
 /// How much init reads at once to see how long a batch is.
 pub const FIRST_READ: usize = 4096;
 /// The least that can be transferred.
@@ -109,7 +132,7 @@ pub fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, BadMessage> {
     let mut bytes = vec![0; LENGTH];
     serde_json::to_writer(&mut bytes, message)?;
     let len = bytes.len() - LENGTH;
-    let length = u32::try_from(len).ok().filter(|_| bytes.len() as u64 <= ANSWERS_AT - SECTOR as u64);
+    let length = u32::try_from(len).ok().filter(|_| bytes.len() as u64 <= FRAME_BYTES_MAX - SECTOR as u64);
     bytes[..LENGTH].copy_from_slice(&length.ok_or(BadMessage::TooLong(len))?.to_le_bytes());
     bytes.resize(bytes.len().next_multiple_of(SECTOR), 0);
     Ok(bytes)
@@ -122,7 +145,7 @@ pub fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, BadMessage> {
 pub fn frame_len(beginning: &[u8]) -> Result<usize, BadMessage> {
     let length = beginning.first_chunk::<LENGTH>().ok_or(BadMessage::CutOff)?;
     let len = (u32::from_le_bytes(*length) as usize + LENGTH).next_multiple_of(SECTOR);
-    if len as u64 <= ANSWERS_AT { Ok(len) } else { Err(BadMessage::TooLong(len)) }
+    if len as u64 <= FRAME_BYTES_MAX { Ok(len) } else { Err(BadMessage::TooLong(len)) }
 }
 
 /// The message in a frame.

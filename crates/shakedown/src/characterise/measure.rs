@@ -45,6 +45,11 @@ pub type Told<'a> = dyn FnMut(u64) + Send + 'a;
 /// The target has no files of the user's choosing, or cannot be checked here.
 pub fn measure(named: &Named, knobs: &Knobs, progress: &mut Told<'_>) -> Result<Row> {
     ensure!(
+        named.entry.kind != Kind::Flash,
+        "characterise {}: its power can be cut between ops only, which proves little",
+        named.entry.name
+    );
+    ensure!(
         named.entry.kind == Kind::Files,
         "characterise {}: its files are its own to choose, so no workload fits it",
         named.entry.name

@@ -19,10 +19,11 @@ use crate::{
 /// # Errors
 /// The kernel cannot be built.
 pub fn run(arguments: &Kernel) -> Result<Verdict> {
-    let KernelCommand::Build(KernelBuild { source, debug }) = &arguments.command;
+    let KernelCommand::Build(KernelBuild { source, debug, enable }) = &arguments.command;
     let start = Instant::now();
     let mut display = Display::default();
-    let built = build(&Order { source: source.clone(), debug: *debug }, &mut |progress| display.show(&progress));
+    let order = Order { source: source.clone(), debug: *debug, enable: enable.clone() };
+    let built = build(&order, &mut |progress| display.show(&progress));
     display.end();
     let built = built?;
     let how = if built.was_there { "is there already".to_owned() } else { took(start) };

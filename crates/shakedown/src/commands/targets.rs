@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Verdict;
 use crate::{
     arguments::Targets,
-    registry::{Entry, Fallback, TARGETS, TargetOption},
+    registry::{Entry, Fallback, TARGETS, TargetOption, remark},
     screen::{self, Paint},
 };
 
@@ -67,6 +67,7 @@ fn as_json(entry: &Entry) -> Value {
         "description": entry.about,
         "contract": contract(entry),
         "missing": missing(entry),
+        "remark": remark(entry),
         "options": options,
     })
 }
@@ -76,6 +77,7 @@ fn as_text(entry: &Entry, paint: Paint) -> String {
     lines.extend(
         missing(entry).map(|missing| format!("  {}", paint.notable(&format!("not here: could not {missing}")))),
     );
+    lines.extend(remark(entry).map(|remark| format!("  {}", paint.notable(remark))));
     lines.extend(contract(entry).map(|contract| format!("  promises the contract {contract}")));
     for option in entry.options {
         let fallback = paint.faint(&format!("[default: {}]", option.fallback.says()));

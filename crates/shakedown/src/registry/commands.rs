@@ -2,10 +2,11 @@
 //! elsewhere; for it, `{store}` is an empty folder.
 
 use check::Checkable;
-use host::{Commands, HostTarget, KilledTarget, Subject};
-use vfs::{Conventions, DirLinks};
+use guest::{Described, FileSystem, Which};
+use host::{HostTarget, KilledTarget, MountedBy, Subject};
+use vfs::{Conventions, DirLinks, contract::Contract};
 
-use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values, guests::option};
 
 pub const FUSE: Entry = Entry {
     name: "fuse",
@@ -24,39 +25,45 @@ pub const FUSE: Entry = Entry {
             fallback: Fallback::Value("4096"),
             about: "the size of the disk",
         },
-        TargetOption {
-            name: "mkfs",
-            values: Values::Text,
-            fallback: Fallback::Value(""),
-            about: "what makes a file system of {dev}, which is full of zeros; without {dev}: what empties the store",
-        },
-        TargetOption {
-            name: "repair",
-            values: Values::Text,
-            fallback: Fallback::Value(""),
-            about: "what repairs {dev} after a crash, before it is mounted; it fails with an exit code above 1",
-        },
-        TargetOption {
-            name: "fsck",
-            values: Values::Text,
-            fallback: Fallback::Value(""),
-            about: "what looks at {dev} after it was recovered and unmounted; any exit code but 0 is a violation",
-        },
-        TargetOption {
-            name: "promises",
-            values: Values::Words(&["mountable", "synced", "fsynced", "atomic", "ordered", "prefix"]),
-            fallback: Fallback::Value("fsynced"),
-            about: "the contract that is demanded of it",
-        },
-        TargetOption {
-            name: "dirlinks",
-            values: Values::Words(&["counted", "one"]),
-            fallback: Fallback::Value("counted"),
-            about: "one: a directory has one link, whatever is in it",
-        },
+        MKFS,
+        REPAIR,
+        FSCK_COMMAND,
+        PROMISES,
+        DIR_LINKS,
     ],
     make,
 };
+
+pub(super) const MKFS: TargetOption = option(
+    "mkfs",
+    Values::Text,
+    "",
+    "what makes a file system of {dev}, which is full of zeros; without {dev}: what empties the store",
+);
+pub(super) const REPAIR: TargetOption = option(
+    "repair",
+    Values::Text,
+    "",
+    "what repairs {dev} after a crash, before it is mounted; it fails with an exit code above 1",
+);
+pub(super) const FSCK_COMMAND: TargetOption = option(
+    "fsck",
+    Values::Text,
+    "",
+    "what looks at {dev} after it was recovered and unmounted; any exit code but 0 is a violation",
+);
+pub(super) const PROMISES: TargetOption = option(
+    "promises",
+    Values::Words(&["mountable", "synced", "fsynced", "atomic", "ordered", "prefix"]),
+    "fsynced",
+    "the contract that is demanded of it",
+);
+pub(super) const DIR_LINKS: TargetOption = option(
+    "dirlinks",
+    Values::Words(&["counted", "one"]),
+    "counted",
+    "one: a directory has one link, whatever is in it",
+);
 
 /// The option that stands behind the colon.
 pub const COMMAND: &str = "command";
@@ -67,20 +74,33 @@ pub fn is_killed(chosen: &Chosen) -> bool {
     !command.is_empty() && !command.contains("{dev}")
 }
 
-fn make(chosen: &Chosen) -> Box<dyn Checkable> {
-    let given = |name: &str| Some(chosen.word(name).to_owned()).filter(|command| !command.is_empty());
-    let contract = chosen.word("promises").parse().expect("the table of options allows only contracts");
-    if is_killed(chosen) {
-        return Box::new(KilledTarget::new(chosen.word(COMMAND).to_owned(), given("mkfs"), contract));
-    }
+/// What is said of a file system of this name.
+pub(super) fn described(name: &str, chosen: &Chosen) -> Described {
     let dir_links = if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };
-    Box::new(HostTarget::new(Subject::Commands(Commands {
-        mount: chosen.word(COMMAND).to_owned(),
-        mkfs: given("mkfs"),
-        fsck: given("fsck"),
-        repair: given("repair"),
-        kib: chosen.number("kib").expect("the table of options allows only numbers"),
-        contract,
+    Described {
+        name: name.to_owned(),
+        mkfs: given("mkfs", chosen),
+        fsck: given("fsck", chosen),
+        repair: given("repair", chosen),
+        contract: contract(chosen),
         conventions: Conventions { dir_links, ..Conventions::POSIX },
-    })))
+    }
+}
+
+fn given(name: &str, chosen: &Chosen) -> Option<String> {
+    Some(chosen.word(name).to_owned()).filter(|command| !command.is_empty())
+}
+
+fn contract(chosen: &Chosen) -> Contract {
+    chosen.word("promises").parse().expect("the table of options allows only contracts")
+}
+
+fn make(chosen: &Chosen) -> Box<dyn Checkable> {
+    let command = chosen.word(COMMAND).to_owned();
+    if is_killed(chosen) {
+        return Box::new(KilledTarget::new(command, given("mkfs", chosen), contract(chosen)));
+    }
+    let kib = chosen.number("kib").expect("the table of options allows only numbers");
+    let file_system = FileSystem::new(Which::Described(described("fuse", chosen).into()), kib);
+    Box::new(HostTarget::new(Subject { file_system, mounted_by: MountedBy::Command(command) }))
 }

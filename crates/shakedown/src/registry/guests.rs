@@ -1,15 +1,19 @@
 //! File systems of a guest kernel as targets.
 
 use check::Checkable;
-use guest::{FileSystem, FileSystemKind, GuestTarget};
+use guest::{FileSystem, FileSystemKind, GuestTarget, Kernel, KernelError, Which};
+use host::{HostTarget, MountedBy, Subject};
 
-use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
+use super::{
+    Chosen, Entry, Fallback, Kind, TargetOption, Values,
+    commands::{self, DIR_LINKS, FSCK_COMMAND, MKFS, PROMISES, REPAIR},
+};
 
 macro_rules! guest {
     ($name:literal, $kind:ident, $about:literal, kib = $kib:literal..=$kib_max:literal $(, $option:expr)*) => {
         Entry {
             name: concat!("guest:", $name),
-            about: concat!($about),
+            about: $about,
             kind: Kind::Files,
             options: &[
                 option("kib", Values::Number($kib..=$kib_max), stringify!($kib), "the size of the disk"),
@@ -18,7 +22,7 @@ macro_rules! guest {
                 LIES,
                 KERNEL,
             ],
-            make: |chosen| make(FileSystemKind::$kind, chosen),
+            make: |chosen| make(file_system(FileSystemKind::$kind, chosen), chosen),
         }
     };
 }
@@ -124,6 +128,60 @@ pub const NTFS3: Entry = guest!(
     kib = 4096..=65536
 );
 
+pub const JFFS2: Entry = Entry {
+    kind: Kind::Flash,
+    ..guest!(
+        "jffs2",
+        Jffs2,
+        "jffs2 of a real Linux kernel, on a disk that is flash memory to it; the kernel recovers it",
+        kib = 1024..=65536
+    )
+};
+
+pub const UBIFS: Entry = Entry {
+    kind: Kind::Flash,
+    ..guest!(
+        "ubifs",
+        Ubifs,
+        "ubifs of a real Linux kernel, on UBI, on a disk that is flash memory to it; the kernel recovers it",
+        kib = 4096..=65536
+    )
+};
+
+/// Whatever else a kernel has.
+pub const OTHER: Entry = Entry {
+    name: "guest:other",
+    about: "any other file system of a real Linux kernel: guest:other?type=udf,mkfs=\"mkudffs {dev}\"",
+    kind: Kind::Files,
+    options: &[
+        TargetOption {
+            name: "type",
+            values: Values::Text,
+            fallback: Fallback::Value(""),
+            about: "as the kernel calls it; a kernel that has it is built with: shakedown kernel build --enable OPTION",
+        },
+        option("kib", Values::Number(16..=1_048_576), "4096", "the size of the disk"),
+        option("options", Values::Text, "", "as after mount -o"),
+        MKFS,
+        REPAIR,
+        FSCK_COMMAND,
+        PROMISES,
+        DIR_LINKS,
+        LIES,
+        KERNEL,
+    ],
+    make: |chosen| {
+        let which = Which::Described(commands::described(chosen.word("type"), chosen).into());
+        let kib = chosen.number("kib").expect("the table of options allows only numbers");
+        let file_system = FileSystem {
+            options: chosen.word("options").to_owned(),
+            flushes_are_lies: chosen.word("lies") == "flush",
+            ..FileSystem::new(which, kib)
+        };
+        make(file_system, chosen)
+    },
+};
+
 pub(super) const DATA: TargetOption =
     option("data", Values::Words(&["ordered", "journal", "writeback"]), "ordered", "what is journaled, and when");
 pub(super) const BARRIER: TargetOption =
@@ -133,12 +191,28 @@ pub(super) const FSCK: TargetOption =
 pub(super) const SYNC: TargetOption = option("sync", Values::Words(&["off", "on"]), "off", "on: mounted with -o sync");
 pub(super) const LIES: TargetOption =
     option("lies", Values::Words(&["none", "flush"]), "none", "flush: the disk ignores flushes");
-const KERNEL: TargetOption = option(
-    "kernel",
-    Values::Words(&["plain", "debug"]),
-    "plain",
-    "debug: the one that was built with --debug, which finds more and is slower",
-);
+const KERNEL: TargetOption = TargetOption {
+    name: "kernel",
+    values: Values::Words(&["plain", "debug", DEBIAN]),
+    fallback: Fallback::Depends { says: "debian where that is installed and none was built, else plain", of: kernel },
+    about: "debug: built with --debug, finds more and is slower; debian: not built here, finds less",
+};
+const DEBIAN: &str = "debian";
+
+/// What the kernel that Debian has built cannot do, if it is the one that guests run.
+pub fn remark(entry: &Entry) -> Option<&'static str> {
+    (Chosen::defaults(entry.options).get("kernel") == Some(DEBIAN)).then_some(
+        "in the kernel of Debian's user-mode-linux, which has clocks and chance of its own: states are restored in \
+         shape, not to the byte, recoveries are not remembered, and allocations do not fail; for all of that: \
+         shakedown kernel build",
+    )
+}
+
+fn kernel(_: &Chosen) -> String {
+    let has_none = matches!(Kernel::built(false), Err(KernelError::NotBuilt { .. }));
+    let kernel = if has_none && Kernel::of_debian().is_some() { DEBIAN } else { "plain" };
+    kernel.to_owned()
+}
 
 pub(super) const fn option(
     name: &'static str,
@@ -167,15 +241,18 @@ fn mount_option(name: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-fn make(kind: FileSystemKind, chosen: &Chosen) -> Box<dyn Checkable> {
-    Box::new(GuestTarget::new(file_system(kind, chosen), chosen.word("kernel") == "debug"))
+fn make(file_system: FileSystem, chosen: &Chosen) -> Box<dyn Checkable> {
+    match chosen.word("kernel") {
+        DEBIAN => Box::new(HostTarget::new(Subject { file_system, mounted_by: MountedBy::Guest(Kernel::of_debian()) })),
+        kernel => Box::new(GuestTarget::new(file_system, kernel == "debug")),
+    }
 }
 
 /// A file system as it was asked for, in a guest or elsewhere.
 pub(super) fn file_system(kind: FileSystemKind, chosen: &Chosen) -> FileSystem {
     let options: Vec<&str> = MOUNT_OPTIONS.iter().filter_map(|name| mount_option(name, chosen.get(name)?)).collect();
     FileSystem {
-        kind,
+        which: Which::Known(kind),
         options: options.join(","),
         kib: chosen.number("kib").expect("the table of options allows only numbers"),
         journal: chosen.get("journal") != Some("off"),

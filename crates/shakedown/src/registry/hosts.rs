@@ -1,7 +1,7 @@
 //! File systems of the kernel that we run on as targets: those of guests that it has too.
 
 use guest::FileSystemKind;
-use host::{HostTarget, Subject};
+use host::{HostTarget, MountedBy, Subject};
 
 use super::{
     Entry, Kind, Values,
@@ -21,7 +21,8 @@ macro_rules! host {
                 LIES,
             ],
             make: |chosen| {
-                Box::new(HostTarget::new(Subject::Kernel(file_system(FileSystemKind::$kind, chosen))))
+                let file_system = file_system(FileSystemKind::$kind, chosen);
+                Box::new(HostTarget::new(Subject { file_system, mounted_by: MountedBy::RunningKernel }))
             },
         }
     };

@@ -22,6 +22,7 @@ use anyhow::{Context as _, ensure};
 use check::{Checkable, Comparison};
 
 pub use self::{
+    guests::remark,
     name::UnknownTarget,
     options::{Chosen, Fallback, TargetOption, Values},
 };
@@ -49,6 +50,8 @@ pub enum Kind {
     FixedFiles,
     /// A file system whose workload the user can choose.
     Files,
+    /// The same on flash memory, which a disk stands for: its power is cut between ops.
+    Flash,
     /// A file system whose power is never cut: the reference, or several that are compared. The user can choose the
     /// workload.
     Undisturbed,
@@ -57,7 +60,7 @@ pub enum Kind {
 impl Kind {
     /// Whether it has a disk, so that its power can be cut and a contract can be demanded.
     pub fn has_disk(self) -> bool {
-        matches!(self, Self::FixedFiles | Self::Files)
+        matches!(self, Self::FixedFiles | Self::Files | Self::Flash)
     }
 
     /// Whether it does ops.
@@ -67,12 +70,12 @@ impl Kind {
 
     /// Whether the user can choose the workload.
     pub fn takes_workload(self) -> bool {
-        matches!(self, Self::Files | Self::Undisturbed)
+        matches!(self, Self::Files | Self::Flash | Self::Undisturbed)
     }
 }
 
 /// Every target.
-pub const TARGETS: [&Entry; 31] = [
+pub const TARGETS: [&Entry; 34] = [
     &models::LINK,
     &models::INDEX,
     &models::PHILOSOPHERS,
@@ -97,6 +100,9 @@ pub const TARGETS: [&Entry; 31] = [
     &guests::MINIX,
     &guests::HFSPLUS,
     &guests::NTFS3,
+    &guests::JFFS2,
+    &guests::UBIFS,
+    &guests::OTHER,
     &hosts::EXT2,
     &hosts::EXT3,
     &hosts::EXT4,

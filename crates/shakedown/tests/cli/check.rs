@@ -141,7 +141,7 @@ fn targets_are_listed_with_their_options_and_promises() {
     assert_eq!(names[3..6], ["model:f2fs", "model:cow", "model:journal"]);
     assert_eq!(names[6..9], ["lib:littlefs", "lib:fatfs", "lib:ext4"]);
     let others: Vec<_> = names[9..].iter().filter(|name| !name.starts_with("guest:")).collect();
-    assert_eq!((names[9], names.len() - 9 - others.len()), ("guest:ext2", 15));
+    assert_eq!((names[9], names.len() - 9 - others.len()), ("guest:ext2", 18));
     assert_eq!(others[..5], ["host:ext2", "host:ext3", "host:ext4", "host:xfs", "host:btrfs"].each_ref());
     assert_eq!(others[5..], [&"fuse", &"ref"]);
     assert_eq!(targets[0]["contract"], "mountable");

@@ -7,7 +7,7 @@ use std::{os::fd::OwnedFd, process::ExitCode};
 
 use posix::{
     Mounter, Stage,
-    message::{ANSWERS_AT, Answer, FIRST_READ, Mount, SECTOR, Step, frame, frame_len, unframe},
+    message::{ANSWERS_AT, Answer, BATCH_AT, FIRST_READ, Medium, Mount, SECTOR, Step, frame, frame_len, unframe},
     split_options,
 };
 use rustix::{
@@ -15,18 +15,18 @@ use rustix::{
     io::{self, pread, pwrite},
     mount::{MountFlags, UnmountFlags, mount, unmount},
     process::umask,
-    system::{RebootCommand, reboot},
+    system::{RebootCommand, finit_module, reboot},
     thread::{ClockId as SleepClock, clock_nanosleep_relative},
     time::{ClockId, Timespec, clock_settime},
 };
 
 use vfs::Outcome;
 
-use crate::allocations::Allocations;
+use crate::{allocations::Allocations, flash::Flash};
 
 /// The disks, in the order in which the kernel was told of them.
 const MAILBOX: &str = "/dev/vda";
-const DISK: &str = "/dev/vdb";
+pub const DISK: &str = "/dev/vdb";
 /// Where the disk under check is mounted.
 const MOUNT_POINT: &str = "/mnt";
 /// When every mount happens, in seconds. Each op happens a second after the one before: times are stored on disk, so
@@ -47,9 +47,10 @@ pub fn run() -> ExitCode {
 fn serve() -> Result<(), Box<dyn std::error::Error>> {
     mount("none", "/dev", "devtmpfs", MountFlags::empty(), None)?;
     umask(Mode::empty());
+    load_modules()?;
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
     let allocations = Allocations::prepare();
-    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT, allocations }, MOUNT_POINT)?;
+    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT, allocations, flash: None }, MOUNT_POINT)?;
     let mut buffer = Aligned::new(FIRST_READ);
     loop {
         let batch: Vec<Step> = read_batch(&mailbox, &mut buffer)?;
@@ -58,12 +59,23 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
+/// Loads what a kernel needs that does not have everything built in: files that are named by their order.
+fn load_modules() -> Result<(), Box<dyn std::error::Error>> {
+    let mut modules: Vec<_> =
+        std::fs::read_dir("/modules")?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    modules.sort();
+    for module in modules {
+        finit_module(std::fs::File::open(module)?, c"", 0)?;
+    }
+    Ok(())
+}
+
 fn read_batch(mailbox: &OwnedFd, buffer: &mut Aligned) -> Result<Vec<Step>, Box<dyn std::error::Error>> {
-    fill(mailbox, &mut buffer.bytes()[..FIRST_READ], 0)?;
+    fill(mailbox, &mut buffer.bytes()[..FIRST_READ], BATCH_AT)?;
     let len = frame_len(buffer.bytes())?;
     if len > FIRST_READ {
         buffer.grow(len);
-        fill(mailbox, &mut buffer.bytes()[FIRST_READ..len], FIRST_READ as u64)?;
+        fill(mailbox, &mut buffer.bytes()[FIRST_READ..len], BATCH_AT + FIRST_READ as u64)?;
     }
     Ok(unframe(&buffer.bytes()[..len])?)
 }
@@ -103,17 +115,30 @@ struct Disk {
     /// When the next op happens.
     seconds: i64,
     allocations: Allocations,
+    /// The disk as flash memory, once it was wanted.
+    flash: Option<Flash>,
 }
 
 impl Disk {
+    /// What the file system is mounted from.
+    fn source(&mut self, medium: Medium) -> io::Result<&'static str> {
+        if medium == Medium::Disk {
+            return Ok(DISK);
+        }
+        if self.flash.is_none() {
+            see_the_kernel()?;
+            self.flash = Some(Flash::attach()?);
+        }
+        let flash = self.flash.as_mut().ok_or(io::Errno::NODEV)?;
+        flash.forget_content()?;
+        if medium == Medium::Flash { Ok(Flash::DEVICE) } else { flash.open_volume() }
+    }
+
     /// Gives the memory of caches back. What was freed last is freed in earnest a moment later. What is in use then has
     /// leaked, and keeps its neighbours from being given back, so that this kernel cannot start anew (`ENOTEMPTY`).
     fn empty_caches(&mut self, caches: &[String]) -> io::Result<()> {
         self.sleep(1);
-        match mount("none", "/sys", "sysfs", MountFlags::empty(), None) {
-            Ok(()) | Err(io::Errno::BUSY) => {}
-            Err(error) => return Err(error),
-        }
+        see_the_kernel()?;
         for cache in caches {
             let path = format!("/sys/kernel/slab/{cache}/shrink");
             let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
@@ -127,6 +152,14 @@ impl Disk {
     }
 }
 
+/// What the kernel shows and takes in files.
+fn see_the_kernel() -> io::Result<()> {
+    match mount("none", "/sys", "sysfs", MountFlags::empty(), None) {
+        Ok(()) | Err(io::Errno::BUSY) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 impl Mounter for Disk {
     fn mount(&mut self, how: &Mount) -> io::Result<()> {
         let (flags, data) = split_options(&how.options);
@@ -136,7 +169,12 @@ impl Mounter for Disk {
         }
         self.seconds = MOUNTED_AT;
         self.before_op()?;
-        mount(DISK, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str())
+        let source = self.source(how.medium);
+        let mounted = source.and_then(|source| mount(source, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str()));
+        if let (Err(_), Some(flash)) = (mounted, &mut self.flash) {
+            flash.leave()?;
+        }
+        mounted
     }
 
     fn before_op(&mut self) -> io::Result<()> {
@@ -147,7 +185,18 @@ impl Mounter for Disk {
 
     fn unmount(&mut self) -> io::Result<()> {
         self.before_op()?;
-        unmount(MOUNT_POINT, UnmountFlags::empty())
+        unmount(MOUNT_POINT, UnmountFlags::empty())?;
+        self.flash.as_mut().map_or(Ok(()), Flash::leave)
+    }
+
+    /// Flash memory has no cache: what was written there is there.
+    fn after_op(&mut self) -> io::Result<()> {
+        self.flash.as_ref().map_or(Ok(()), Flash::write_back)
+    }
+
+    fn file_systems(&mut self) -> io::Result<Vec<String>> {
+        let list = std::fs::read_to_string("/proc/filesystems").map_err(|_| io::Errno::IO)?;
+        Ok(list.lines().filter_map(|line| line.split_whitespace().last()).map(ToOwned::to_owned).collect())
     }
 
     fn sleep(&mut self, seconds: u32) {

@@ -1,6 +1,7 @@
 //! One small static program with six parts to play, so that a guest, and a mount on the host, need nothing else.
 //!
-//! - [`init`]: process 1 of the guest kernel. It takes batches from the mailbox and does them.
+//! - [`init`]: process 1 of the guest kernel. It takes batches from the mailbox and does them; [`flash`] is what its
+//!   disk is to some file systems.
 //! - [`supervise`]: the host's process above a guest, which clears away the guest when whoever started it is gone.
 //! - [`launch`]: becomes the kernel, after arranging that the kernel dies with its supervisor and runs on one core.
 //! - [`perform`]: runs a program of the host so that what it does follows from its arguments.
@@ -10,6 +11,7 @@
 
 mod allocations;
 mod command;
+mod flash;
 mod init;
 mod keep;
 mod launch;

@@ -1,0 +1,73 @@
+//! Where a file system is mounted: by a worker on this machine, or in a guest that has clocks of its own.
+
+use std::{io, time::Duration};
+
+use guest::{Complaint, Guest, GuestError, Storage};
+use posix::message::{Answer, Step};
+
+use crate::{HostError, Machine, MountedBy};
+
+/// One place with its disk.
+#[derive(Debug)]
+pub(crate) enum Place {
+    Worker(Machine),
+    Guest(Box<Guest>),
+}
+
+/// How places are started.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The size of their disks.
+    pub sectors: u64,
+    pub mounted_by: MountedBy,
+}
+
+impl Start {
+    /// Starts one, which hangs if it neither asks nor answers for so long.
+    pub fn place(&self, silence_max: Duration) -> Result<Place, HostError> {
+        let commands = match &self.mounted_by {
+            MountedBy::Guest(kernel) => {
+                let kernel = kernel.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+                return Ok(Place::Guest(Guest::boot(kernel, self.sectors, FIRST_CORE)?.into()));
+            }
+            MountedBy::Command(command) => std::slice::from_ref(command),
+            MountedBy::RunningKernel => &[],
+        };
+        let mut machine = Machine::start(self.sectors, commands)?;
+        machine.hangs_after(silence_max);
+        Ok(Place::Worker(machine))
+    }
+}
+
+/// Guests with clocks of their own are there for whom nothing else is; one core will do.
+const FIRST_CORE: usize = 0;
+
+impl Place {
+    /// Does a batch, with the requests of its disk going to `storage`, and waits for the answers: one for each step.
+    pub fn run(&mut self, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, HostError> {
+        match self {
+            Self::Worker(machine) => machine.run(storage, batch),
+            Self::Guest(guest) => Ok(guest.run(storage, batch)?),
+        }
+    }
+
+    /// What the kernel complained about since the last time, as far as it is about our disk.
+    pub fn complaint(&mut self) -> Option<Complaint> {
+        match self {
+            Self::Worker(machine) => machine.complaint(),
+            Self::Guest(guest) => guest.complaint(),
+        }
+    }
+}
+
+impl From<GuestError> for HostError {
+    fn from(error: GuestError) -> Self {
+        match error {
+            GuestError::Start(error) => Self::Start(error),
+            GuestError::Died { console } => Self::Died { said: console },
+            GuestError::Hung { console } => Self::Hung { said: console },
+            GuestError::Message(error) => Self::Message(error),
+            GuestError::Protocol(words) => Self::Died { said: words },
+        }
+    }
+}
