@@ -62,8 +62,8 @@ impl Runner {
     }
 
     /// What the kernel makes of the fresh image when it mounts that for the first time. Its root is given the mode that
-    /// it has: jffs2 keeps nothing of a root that nobody has touched, and refuses to mount what was written to and holds
-    /// nothing that is still valid, which is so when the last file was removed.
+    /// it has: jffs2 keeps nothing of a root that nobody has touched, and refuses to mount what was written to and
+    /// holds nothing that is still valid, which is so when the last file was removed.
     pub fn mounted_first(&self) -> Result<Image, Trouble> {
         let mut seat = self.pool.boot()?;
         let mut disk = self.fresh.clone();
