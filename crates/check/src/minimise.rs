@@ -9,6 +9,8 @@ use vfs::{File, Op, WriteAt, WriteVia};
 use crate::{
     checker::Checker,
     replay::{Player, ReplayError},
+    run::Checkable,
+    sighting::{Sighting, TRIES},
     target::Target,
     trace::{Move, OpMove, Trace},
 };
@@ -29,24 +31,52 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
 /// Runs a candidate: the trace as it was found to go, or `None` if it does not lead to its violation.
 pub(crate) type Execute<'e> = dyn Fn(&Trace) -> Option<Trace> + 'e;
 
-/// A shorter trace with the same violation, whatever executes it.
+/// A shorter trace with the same violation, whatever executes it. One that shows its violation only now and then is not
+/// made shorter, since each step would be a matter of luck; it says how often it does.
 pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace) -> Result<Trace, ReplayError> {
     if trace.schedule.is_empty() {
         return Ok(trace.clone());
     }
-    let last = trace.schedule.len();
-    let whole = || execute(trace);
-    let mut best = shortest_tail(execute, trace)
-        .or_else(whole)
-        .ok_or(ReplayError::NoSuchMove { number: last, what: "it no longer violates the property" })?;
+    let again = || shortest_tail(execute, trace).or_else(|| execute(trace));
+    let Some((tries, shown)) = (1..=TRIES).find_map(|tries| Some((tries, again()?))) else {
+        return Err(ReplayError::NotAgain { tries: TRIES });
+    };
+    let smallest = (tries == 1).then(|| smallest(execute, shown.clone()));
+    match smallest.filter(|smallest| execute(smallest).is_some()) {
+        Some(smallest) => Ok(Trace { sighting: None, ..smallest }.versioned()),
+        None => Ok(counted(execute, shown, tries)),
+    }
+}
+
+/// What is left when nothing more can be taken out.
+fn smallest(execute: &Execute<'_>, mut best: Trace) -> Trace {
     loop {
         let size = cost(&best);
         best = without_ops(execute, best);
         best = without_mishaps(execute, best);
         best = with_simpler_arguments(execute, best);
         if cost(&best) == size {
-            return Ok(best);
+            return best;
         }
+    }
+}
+
+/// A trace that showed its violation in the last of so many tries, with how often it does.
+fn counted(execute: &Execute<'_>, trace: Trace, tries: u32) -> Trace {
+    let shown = (0..TRIES).map(|_| u32::from(execute(&trace).is_some())).sum::<u32>();
+    let sighting = Sighting { tries: tries + TRIES, shown: shown + 1, ..Sighting::default() };
+    Trace { sighting: Some(sighting), ..trace }.versioned()
+}
+
+/// The trace to keep of a violation: as short as it gets if it shows again, otherwise with what was seen of it.
+pub fn settled(target: &dyn Checkable, trace: &Trace) -> Trace {
+    match target.minimise(trace) {
+        Ok(shorter) => shorter,
+        Err(ReplayError::NotAgain { tries }) => {
+            let seen = trace.sighting.clone().unwrap_or_default();
+            Trace { sighting: Some(Sighting { tries, shown: 0, ..seen }), ..trace.clone() }.versioned()
+        }
+        Err(_) => trace.clone(),
     }
 }
 
@@ -117,6 +147,8 @@ fn without_ops(execute: &Execute<'_>, mut best: Trace) -> Trace {
         while at + chunk <= best.ops.len() {
             match execute(&remove_ops(&best, at..at + chunk)) {
                 Some(shorter) => best = shorter,
+                // Every place in a long trace would take a number of ops that grows with the cube of its length.
+                None if best.ops.len() >= LONG => at += chunk,
                 None => at += 1,
             }
         }

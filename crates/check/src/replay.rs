@@ -29,6 +29,12 @@ pub enum ReplayError {
         /// Why not.
         what: &'static str,
     },
+    /// The violation does not show.
+    #[error("see the violation again: the trace does not show it in {tries} tries")]
+    NotAgain {
+        /// How often it was executed.
+        tries: u32,
+    },
     /// The trace is one of a target of another kind.
     #[error("replay the trace: it does not belong to this kind of target")]
     OtherKind,

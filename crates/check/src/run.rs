@@ -363,6 +363,7 @@ impl Recorder {
             workload: None,
             ops,
             schedule,
+            sighting: None,
         };
         if moves.is_empty() {
             return empty(recorder.ops, recorder.schedule);

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::{
     replay::{Replayed, Shown},
     requests::Request,
+    sighting::Sighting,
     trace::Trace,
 };
 
@@ -27,22 +28,43 @@ impl fmt::Display for Story<'_> {
             tell_move(f, number, shown, detailed, self.every_step)?;
         }
         writeln!(f)?;
-        match &self.replayed.violation {
-            Some((property, detail)) => {
+        match (&self.replayed.violation, &self.trace.sighting) {
+            (Some((property, detail)), sighting) => {
                 let how_bad = match property.severity {
                     explore::Severity::Critical => "critical",
                     explore::Severity::NotCritical => "not critical",
                 };
                 writeln!(f, "Broken: {} ({how_bad})", property.name)?;
-                detail.lines().try_for_each(|line| writeln!(f, "  {}", printable(line)))
+                indent(f, &printable_lines(detail), "  ")?;
+                sighting.iter().try_for_each(|sighting| writeln!(f, "  {}", sighting.how_often()))
             }
-            None => writeln!(f, "The trace no longer violates {}.", self.trace.property),
+            (None, Some(sighting)) => self.tell_sighting(f, sighting),
+            (None, None) => writeln!(f, "The trace no longer violates {}.", self.trace.property),
         }
+    }
+}
+
+impl Story<'_> {
+    /// There is nothing to show of a violation that does not come again but what was written down.
+    fn tell_sighting(&self, f: &mut fmt::Formatter<'_>, sighting: &Sighting) -> fmt::Result {
+        writeln!(f, "Seen, and not again: {}", self.trace.property)?;
+        indent(f, &printable_lines(&self.trace.detail), "  ")?;
+        writeln!(f, "  {}", sighting.how_often())?;
+        let sides = std::iter::once(&self.trace.target).chain(&self.trace.against);
+        for (side, tree) in sides.zip(&sighting.trees) {
+            writeln!(f, "  What {side} showed then:")?;
+            indent(f, tree, "    ")?;
+        }
+        Ok(())
     }
 }
 
 /// So many discards in a row are worth a line each.
 const DISCARDS_TOLD: usize = 2;
+
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
 
 /// A damaged file system has names with any bytes in them; a terminal is not to obey them.
 fn printable(text: &str) -> String {

@@ -5,18 +5,20 @@ use explore::Severity;
 use serde::{Deserialize, Serialize};
 use vfs::Op;
 
-use crate::{crash_point::CrashPoint, options::CheckOptions};
+use crate::{crash_point::CrashPoint, options::CheckOptions, sighting::Sighting};
 
 /// The version of the format in which traces are written.
 pub const VERSION: u32 = 1;
 /// The version of a trace of several targets: the same with `against`.
 const VERSION_AGAINST: u32 = 2;
+/// The version of a trace whose violation does not show each time: the same with `sighting`.
+const VERSION_SIGHTING: u32 = 3;
 
 /// How to reach a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// See [`Trace::version_with`].
+    /// See [`Trace::versioned`].
     pub version: u32,
     /// The target with its options.
     pub target: String,
@@ -38,6 +40,9 @@ pub struct Trace {
     pub ops: Vec<Op>,
     /// What happened, move by move. The last move violates the property; without moves, the fresh file system does.
     pub schedule: Vec<Move>,
+    /// What was seen when it was met. A trace that was found to show its violation each time does without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sighting: Option<Sighting>,
 }
 
 /// One move of a trace.
@@ -95,7 +100,7 @@ pub enum TraceError {
     #[error("read the trace: {0}")]
     Malformed(#[from] serde_json::Error),
     /// Written by another version.
-    #[error("read the trace: it has version {found}, this program reads versions {VERSION} and {VERSION_AGAINST}")]
+    #[error("read the trace: it has version {found}, this program reads versions {VERSION} to {VERSION_SIGHTING}")]
     Version {
         /// The version of the trace.
         found: u32,
@@ -127,9 +132,16 @@ pub enum TraceError {
 }
 
 impl Trace {
-    /// The version that says all that there is to say and no more, so that older programs read what they can.
-    pub fn version_with(against: &[String]) -> u32 {
-        if against.is_empty() { VERSION } else { VERSION_AGAINST }
+    /// The trace with the version that says all that there is to say and no more, so that older programs read what they
+    /// can.
+    #[must_use]
+    pub fn versioned(self) -> Self {
+        let version = match (&self.sighting, &self.against[..]) {
+            (Some(_), _) => VERSION_SIGHTING,
+            (None, [_, ..]) => VERSION_AGAINST,
+            (None, []) => VERSION,
+        };
+        Self { version, ..self }
     }
 
     /// Reads a trace and checks that it is one.
@@ -143,7 +155,7 @@ impl Trace {
             version: u32,
         }
         let Versioned { version } = serde_json::from_str(text)?;
-        if ![VERSION, VERSION_AGAINST].contains(&version) {
+        if !(VERSION..=VERSION_SIGHTING).contains(&version) {
             return Err(TraceError::Version { found: version });
         }
         let trace: Self = serde_json::from_str(text)?;

@@ -53,6 +53,7 @@ where
             workload: None,
             ops: Vec::new(),
             schedule,
+            sighting: None,
         }
     }
 

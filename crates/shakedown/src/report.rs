@@ -71,8 +71,10 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
 }
 
 fn heading(violation: &ViolationSummary, paint: Paint) -> String {
-    let ViolationSummary { property, severity, count, workloads, .. } = violation;
-    let times = format!("{}{}", plural(*count, "time"), workloads.as_ref().map_or_else(String::new, in_workloads));
+    let ViolationSummary { property, severity, count, workloads, nondeterministic, .. } = violation;
+    let workloads = workloads.as_ref().map_or_else(String::new, in_workloads);
+    let repeats = if *nondeterministic { ", nondeterministic" } else { "" };
+    let times = format!("{}{workloads}{repeats}", plural(*count, "time"));
     match severity {
         Severity::Critical => format!("{} {times}", paint.bad(&format!("✗ {property} (critical),"))),
         Severity::NotCritical => format!("{} {times}", paint.notable(&format!("! {property} (not critical),"))),

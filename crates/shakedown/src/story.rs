@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use check::{Checkable, Move, ReplayError, Story, Trace};
+use check::{Checkable, Move, ReplayError, Sighting, Story, TRIES, Trace};
 
 /// A trace, told.
 pub struct Told {
@@ -12,11 +12,28 @@ pub struct Told {
     pub shows_violation: bool,
 }
 
-/// Replays a trace and tells it.
+/// Replays a trace and tells it. One that is known to show its violation now and then is replayed until it does, and one
+/// that is not known to is told by what was seen of it if it never does.
 ///
 /// # Errors
 /// The trace does not fit the target.
 pub fn tell(target: &dyn Checkable, trace: &Trace, every_step: bool) -> Result<Told, ReplayError> {
+    let Some(sighting) = &trace.sighting else { return tell_once(target, trace, every_step) };
+    let shows = |told: &Told| told.shows_violation;
+    let mut tries = (0..TRIES).map(|_| tell_once(target, trace, every_step));
+    match tries.find_map(|told| told.ok().filter(shows)) {
+        Some(told) => Ok(told),
+        None => Ok(tell_as_seen(trace, sighting)),
+    }
+}
+
+/// Tells a violation by what was seen of it, without a replay.
+pub fn tell_as_seen(trace: &Trace, sighting: &Sighting) -> Told {
+    let text = Story { trace, replayed: &trace.as_seen(sighting), every_step: false }.to_string();
+    Told { text, shows_violation: false }
+}
+
+fn tell_once(target: &dyn Checkable, trace: &Trace, every_step: bool) -> Result<Told, ReplayError> {
     match catch_unwind(AssertUnwindSafe(|| target.replay(trace))) {
         Ok(replayed) => {
             let replayed = replayed?;

@@ -52,6 +52,9 @@ pub struct ViolationSummary {
     pub property: String,
     pub severity: Severity,
     pub count: u64,
+    /// Whether it does not show each time that the same is done; left out if it does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nondeterministic: bool,
     /// In how many workloads, if there was a set of them, and the names of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workloads: Option<AffectedSummary>,

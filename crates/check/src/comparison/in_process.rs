@@ -1,6 +1,6 @@
 //! The reference, in process, as something that can be named and compared with.
 
-use disk::{BlockSize, Disk, Geometry, Image, OpIndex};
+use disk::{BlockSize, Geometry, Image, OpIndex};
 use explore::{Progress, SearchError};
 use vfs::{
     Conventions, Errno, Op, OpKind, Outcome, Reference, Tree,
@@ -43,12 +43,12 @@ impl Side for InProcess {
     fn start(&self, tree: Option<&Tree>, conventions: Conventions) -> Result<SideState, Finding> {
         let mut reference = tree.map_or_else(Reference::new, Reference::from_tree);
         reference.keep_to(conventions);
-        let no_disk = Disk::new(Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 }));
+        let no_disk = Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 });
         Ok(SideState::new(reference, no_disk))
     }
 
     fn run(&self, state: &mut SideState, op: &Op, _: OpIndex) -> Outcome {
-        state.parts::<Reference>().0.apply(op)
+        state.memory_mut::<Reference>().apply(op)
     }
 
     fn observe(&self, state: &SideState) -> Result<Tree, Errno> {

@@ -66,8 +66,9 @@ impl Comparison {
 
     /// Does an op on all sides and compares.
     pub(super) fn judge(&self, before: &Compared, op: &Op) -> Judged {
-        let mut sides = before.sides.clone();
-        let run = |(side, state): (&dyn super::Side, &mut SideState)| side.run(state, op, OpIndex(before.ops));
+        let mut sides = before.now.sides.clone();
+        let index = OpIndex(before.now.ops);
+        let run = |(side, state): (&dyn super::Side, &mut SideState)| side.run(state, op, index);
         let outcomes: Vec<Outcome> = self.sides().zip(&mut sides).map(run).collect();
         let mut judged = Judged { outcomes, trees: Vec::new(), wrong: self.wrong(&sides), refused: false, next: None };
         if judged.is_broken() {
@@ -79,7 +80,7 @@ impl Comparison {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_ok()) {
                 judged.refused = true;
                 outcome.clone_from(refusal);
-                sides[number] = before.sides[number].clone();
+                sides[number] = before.now.sides[number].clone();
             }
         }
         judged.wrong.extend(self.compare_outcomes(op, &compared));
@@ -90,7 +91,7 @@ impl Comparison {
         if !judged.is_broken()
             && let Some(Ok(tree)) = judged.trees.first()
         {
-            judged.next = Some(before.after(op, &compared[0], sides, tree.clone()));
+            judged.next = Some(before.after(op, &judged.outcomes, &compared[0], (sides, tree.clone())));
         }
         judged
     }

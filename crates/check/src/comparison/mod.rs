@@ -5,8 +5,10 @@
 //! tree on which all agree; the search goes back on all sides at once, by what each does for that: models and the
 //! reference are cloned, a guest is brought back by its image and the ops since.
 
+mod again;
 mod in_process;
 mod judge;
+mod past;
 mod replay;
 mod side;
 mod state;

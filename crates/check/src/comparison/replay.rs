@@ -5,6 +5,7 @@ use vfs::{Op, Outcome};
 use super::{Comparison, judge::Judged, state::Compared};
 use crate::{
     replay::{ReplayError, Replayed, Shown},
+    sighting::says,
     target::Finding,
     trace::{Move, Trace},
 };
@@ -55,15 +56,12 @@ fn op_of<'t>(trace: &'t Trace, a_move: &Move) -> Option<(usize, &'t Op)> {
 /// Where all sides say the same, it is said once.
 fn show(comparison: &Comparison, place: usize, op: &Op, judged: &Judged) -> Shown {
     let agreed = judged.outcomes.iter().all(|outcome| outcome == &judged.outcomes[0]);
-    let says = |(number, outcome): (usize, &Outcome)| match outcome {
-        Ok(_) => format!("{}: it succeeded", comparison.names(&[number])),
-        Err(errno) => format!("{}: {errno} ({})", comparison.names(&[number]), errno.meaning()),
-    };
+    let says = |(number, outcome): (usize, &Outcome)| says(&comparison.names(&[number]), outcome);
     Shown {
         op: Some(place),
         outcome: judged.outcomes.first().filter(|_| agreed).cloned(),
         differs: if agreed { Vec::new() } else { judged.outcomes.iter().enumerate().map(says).collect() },
-        tree: judged.next.as_ref().map(|next| next.tree.clone()),
+        tree: judged.next.as_ref().map(|next| next.now.tree.clone()),
         ..Shown::says(op.to_string())
     }
 }

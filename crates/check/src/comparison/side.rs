@@ -5,7 +5,7 @@
 
 use std::any::Any;
 
-use disk::{CrashMode, Disk, OpIndex};
+use disk::{CrashMode, Disk, Image, OpIndex};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree, Value,
     generate::{ObjectBounds, OpSet},
@@ -69,11 +69,11 @@ pub trait Side: Send + Sync {
     fn offers(&self, op: &Op, tree: &Tree) -> bool;
 }
 
-/// A mounted file system behind a [`Side`].
+/// A mounted file system behind a [`Side`]. Between ops nothing of its disk is pending: the power is never cut here.
 #[derive(Clone)]
 pub struct SideState {
     memory: Box<dyn Memory>,
-    disk: Disk,
+    image: Image,
 }
 
 /// What a file system keeps in memory, whatever its type.
@@ -95,8 +95,8 @@ impl Clone for Box<dyn Memory> {
 }
 
 impl SideState {
-    pub(super) fn new<M: Any + Clone + Send + Sync>(memory: M, disk: Disk) -> Self {
-        Self { memory: Box::new(memory), disk }
+    pub(super) fn new<M: Any + Clone + Send + Sync>(memory: M, image: Image) -> Self {
+        Self { memory: Box::new(memory), image }
     }
 
     /// The memory, by the type that its side gave it.
@@ -105,9 +105,13 @@ impl SideState {
         memory.downcast_ref().expect("a state is handed only to the side that made it")
     }
 
-    pub(super) fn parts<M: Any>(&mut self) -> (&mut M, &mut Disk) {
+    pub(super) fn memory_mut<M: Any>(&mut self) -> &mut M {
         let memory: &mut dyn Any = &mut *self.memory;
-        (memory.downcast_mut().expect("a state is handed only to the side that made it"), &mut self.disk)
+        memory.downcast_mut().expect("a state is handed only to the side that made it")
+    }
+
+    fn disk<T: Target>(&self, target: &T) -> Disk {
+        Disk::with_cache(self.image.clone(), target.cache())
     }
 }
 
@@ -126,39 +130,40 @@ impl<T: Target> Side for T {
         if let Some(complaint) = self.complaint(&mounted) {
             return Err(complaint);
         }
-        Ok(SideState::new(mounted, settled(self, &disk)))
+        Ok(SideState::new(mounted, disk.image().clone()))
     }
 
     fn run(&self, state: &mut SideState, op: &Op, index: OpIndex) -> Outcome {
-        let (mounted, disk) = state.parts::<T::Mounted>();
+        let mut disk = state.disk(self);
+        let mounted = state.memory_mut::<T::Mounted>();
         let outcome = if *op == Op::Remount {
-            remount(self, mounted, disk)
+            remount(self, mounted, &mut disk)
         } else {
             let mut task = Task { op: op.clone(), index, choice: 0, pc: 0, registers: [0; 12] };
             loop {
-                if let Some(outcome) = self.step(mounted, disk, &mut task) {
+                if let Some(outcome) = self.step(mounted, &mut disk, &mut task) {
                     break outcome;
                 }
             }
         };
-        *disk = settled(self, disk);
+        state.image = disk.image().clone();
         outcome
     }
 
     fn observe(&self, state: &SideState) -> Result<Tree, Errno> {
-        Target::observe(self, state.memory(), &state.disk)
+        Target::observe(self, state.memory(), &state.disk(self))
     }
 
     fn wrong(&self, state: &SideState) -> Vec<Finding> {
         let mounted = state.memory();
         match self.complaint(mounted) {
             Some(complaint) => vec![complaint],
-            None => self.invariants(mounted, &state.disk),
+            None => self.invariants(mounted, &state.disk(self)),
         }
     }
 
     fn encode(&self, state: &SideState, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&state.disk.fingerprint(CrashMode::Off).to_le_bytes());
+        bytes.extend_from_slice(&state.disk(self).fingerprint(CrashMode::Off).to_le_bytes());
         Target::encode(self, state.memory(), bytes);
     }
 
@@ -187,9 +192,4 @@ fn remount<T: Target>(target: &T, mounted: &mut T::Mounted, disk: &mut Disk) -> 
     target.unmount(mounted, disk)?;
     *mounted = target.mount(disk)?;
     Ok(Value::Done)
-}
-
-/// The disk as it looks, with nothing pending: the power is never cut here.
-fn settled<T: Target>(target: &T, disk: &Disk) -> Disk {
-    Disk::with_cache(disk.image().clone(), target.cache())
 }

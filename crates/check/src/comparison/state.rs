@@ -1,4 +1,4 @@
-//! One state of a comparison: each side as it is, and the tree on which all of them agree.
+//! One state of a comparison: each side as it is, the tree on which all of them agree, and how it came about.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,21 +6,27 @@ use smallvec::SmallVec;
 use vfs::{Fd, Op, OpenFlags, Outcome, Path, Place, Tree};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Comparison, SideState};
+use super::{Comparison, SideState, past::Past};
 use crate::options::Equality;
 
-/// All sides after the same ops.
+/// A state of the search: a moment, and what led to it. What led to it does not tell states apart.
 #[derive(Clone)]
 pub struct Compared {
+    pub(super) now: Arc<Moment>,
+    /// How far a script is.
+    pub(super) place: Place,
+    pub(super) past: Past,
+}
+
+/// All sides after the same ops.
+pub struct Moment {
     /// In the order of the command line.
     pub(super) sides: SmallVec<[SideState; 3]>,
     /// What a user sees on every side.
     pub(super) tree: Tree,
     /// Ops done so far.
     pub(super) ops: u32,
-    /// How far a script is.
-    pub(super) place: Place,
-    pub(super) slots: Slots,
+    slots: Slots,
 }
 
 /// Which files are open, by the names under which they were opened. A tree does not show that, but it decides what ops
@@ -30,28 +36,36 @@ pub(super) struct Slots(Arc<BTreeMap<Fd, (Path, OpenFlags)>>);
 
 impl Compared {
     pub fn fresh(sides: SmallVec<[SideState; 3]>, tree: Tree) -> Self {
-        Self { sides, tree, ops: 0, place: Place::default(), slots: Slots::default() }
+        let now = Moment { sides, tree, ops: 0, slots: Slots::default() };
+        Self { now: Arc::new(now), place: Place::default(), past: Past::default() }
     }
 
-    /// The state after an op, given each side and what all of them show.
-    pub fn after(&self, op: &Op, outcome: &Outcome, sides: SmallVec<[SideState; 3]>, tree: Tree) -> Self {
-        let mut slots = self.slots.clone();
+    /// The state after an op: what each side said, what that counts as, how each side is and what all of them show.
+    pub fn after(
+        &self,
+        op: &Op,
+        said: &[Outcome],
+        outcome: &Outcome,
+        (sides, tree): (SmallVec<[SideState; 3]>, Tree),
+    ) -> Self {
+        let mut slots = self.now.slots.clone();
         if outcome.is_ok() {
             slots.note(op);
         }
-        Self { sides, tree, ops: self.ops + 1, place: self.place, slots }
+        let now = Moment { sides, tree, ops: self.now.ops + 1, slots };
+        Self { now: Arc::new(now), place: self.place, past: self.past.and(&self.now, op, said) }
     }
 
     /// Appends what tells it from other states, by the chosen equality.
     pub fn encode(&self, comparison: &Comparison, equality: Equality, bytes: &mut Vec<u8>) {
         if equality == Equality::Full {
-            for (side, state) in comparison.sides().zip(&self.sides) {
+            for (side, state) in comparison.sides().zip(&self.now.sides) {
                 side.encode(state, bytes);
             }
         }
-        bytes.extend_from_slice(&self.tree.fingerprint().to_le_bytes());
-        if !self.slots.0.is_empty() {
-            bytes.extend_from_slice(&xxh3_128(format!("{:?}", self.slots).as_bytes()).to_le_bytes());
+        bytes.extend_from_slice(&self.now.tree.fingerprint().to_le_bytes());
+        if !self.now.slots.0.is_empty() {
+            bytes.extend_from_slice(&xxh3_128(format!("{:?}", self.now.slots).as_bytes()).to_le_bytes());
         }
     }
 }

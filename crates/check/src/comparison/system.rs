@@ -3,14 +3,14 @@
 use explore::{Progress, Property, SearchError, Step, System};
 use vfs::{Op, generate::ObjectBounds};
 
-use super::{Comparison, state::Compared};
+use super::{Comparison, again::Met, state::Compared};
 use crate::{
     counts::{Counts, Judged, Work},
     noted::Noted,
     options::{CheckOptions, Equality},
     run::{CheckReport, PANIC, RunOptions, Violated, search},
     target::Finding,
-    trace::{Move, OpMove, Trace},
+    trace::{Move, OpMove, Trace, VERSION},
     workload::Workload,
 };
 
@@ -26,7 +26,7 @@ struct Comparer<'a> {
 impl System for Comparer<'_> {
     type State = Compared;
     type Action = Op;
-    type Evidence = String;
+    type Evidence = Met;
 
     fn initial(&self) -> Vec<Compared> {
         let start = self.comparison.start().into_iter();
@@ -44,8 +44,8 @@ impl System for Comparer<'_> {
             self.counts.op(op);
             self.counts.refused(judged.refused);
         }
-        for Finding { property, detail } in judged.wrong {
-            step.violated(property, || detail);
+        for Finding { property, detail } in &judged.wrong {
+            step.violated(*property, || Met::new(state, op, &judged, detail.clone()));
         }
         if let Some(next) = judged.next {
             let place = self.workload.script.as_ref().and_then(|set| set.child(state.place, op));
@@ -106,14 +106,11 @@ pub(super) fn check(
         report => report?,
     };
     let work = comparer.counts.work();
-    let ops = |moves: &[explore::Move<Op>]| moves.iter().map(|a_move| a_move.action.clone()).collect();
     let panic = report.panic.iter().map(|panic| {
-        let found = (PANIC, panic.message.clone());
-        traces.violated(found, 1, ops(&panic.trace))
+        let ops = panic.trace.iter().map(|a_move| a_move.action.clone()).collect();
+        traces.violated((PANIC, panic.message.clone()), 1, ops)
     });
-    let violations = report.violations.iter().map(|violation| {
-        traces.violated((violation.property, violation.evidence.clone()), violation.count, ops(&violation.trace))
-    });
+    let violations = report.violations.iter().map(|violation| traces.met(violation));
     Ok(CheckReport {
         states: report.states,
         states_revisited: report.states_revisited,
@@ -139,10 +136,19 @@ struct Traces<'a> {
 }
 
 impl Traces<'_> {
+    /// With what was seen, for as long as it is not known to show each time.
+    fn met(&self, violation: &explore::Violation<Op, Met>) -> Violated {
+        let explore::Violation { property, count, evidence, .. } = violation;
+        let violated = self.violated((*property, evidence.detail.clone()), *count, evidence.ops().0);
+        let sighting = evidence.sighting(self.comparison, property.name, &self.run.stop);
+        let trace = Trace { sighting: Some(sighting), ..violated.trace };
+        Violated { trace: trace.versioned(), ..violated }
+    }
+
     fn violated(&self, (property, detail): (Property, String), count: u64, ops: Vec<Op>) -> Violated {
         let Property { name, severity } = property;
         let trace = Trace {
-            version: Trace::version_with(&self.comparison.against()),
+            version: VERSION,
             target: self.run.target.clone(),
             against: self.comparison.against(),
             workload: None,
@@ -152,8 +158,9 @@ impl Traces<'_> {
             detail,
             schedule: (0..ops.len()).map(|op| Move::Run(OpMove::undisturbed(op))).collect(),
             ops,
+            sighting: None,
         };
-        Violated { property: name.to_owned(), severity, count, workloads: None, trace }
+        Violated { property: name.to_owned(), severity, count, workloads: None, trace: trace.versioned() }
     }
 
     /// The report on sides that differ, or fail, before anything is done.

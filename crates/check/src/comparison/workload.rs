@@ -20,10 +20,10 @@ impl Comparison {
         match (&workload.script, &workload.weighted) {
             (Some(set), _) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
             (None, Some(weighted)) => {
-                ops.extend(weighted.draw(&state.tree, state.ops, |op| self.all_offer(op, state)));
+                ops.extend(weighted.draw(&state.now.tree, state.now.ops, |op| self.all_offer(op, state)));
             }
             (None, None) => {
-                let possible = object_ops(&state.tree, &OpenFiles::new(), bounds);
+                let possible = object_ops(&state.now.tree, &OpenFiles::new(), bounds);
                 ops.extend(possible.into_iter().filter(|op| self.all_offer(op, state)));
             }
         }
@@ -37,7 +37,9 @@ impl Comparison {
                     let bytes_max = side.name_bytes_max().unwrap_or(usize::MAX);
                     path.as_str().split('/').all(|name| name.len() <= bytes_max)
                 };
-                side.ops().contains(op.kind()) && op.paths().iter().all(short_enough) && side.offers(op, &state.tree)
+                side.ops().contains(op.kind())
+                    && op.paths().iter().all(short_enough)
+                    && side.offers(op, &state.now.tree)
             })
     }
 

@@ -5,8 +5,8 @@
 use std::sync::Mutex;
 
 use check::{
-    CheckOptions, CheckReport, Checkable, Comparison, Equality, InProcess, NoSide, Promise, RunOptions, Target, Task,
-    Trace, View, Weighted, Workload,
+    CheckOptions, CheckReport, Checkable, Comparison, Equality, InProcess, NoSide, Promise, RunOptions, Tail, Target,
+    Task, Trace, View, Weighted, Workload,
 };
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use explore::{Budget, Order};
@@ -146,8 +146,12 @@ fn found(comparison: &Comparison, report: &CheckReport, property: &str) -> (Vec<
 }
 
 fn minimised_here(comparison: &Comparison, trace: &Trace) -> Trace {
-    assert_eq!(trace.version, 2, "what has `against` is of the version that has it");
-    minimised(comparison, trace)
+    assert_eq!(trace.version, 3, "what was seen is kept until it is known to show again");
+    let tail = trace.sighting.as_ref().and_then(|sighting| sighting.tail);
+    assert_eq!(tail, Some(Tail { ops: 1, tries: 1 }), "the state before the last op is at hand");
+    let smaller = minimised(comparison, trace);
+    assert_eq!(smaller.version, 2, "what has `against` is of the version that has it");
+    smaller
 }
 
 #[test]

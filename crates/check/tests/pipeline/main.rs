@@ -6,6 +6,7 @@ mod comparing;
 mod crashes;
 mod equality;
 mod faults;
+mod flaky;
 mod interrupting;
 mod journal;
 mod minimising;

@@ -109,5 +109,5 @@ fn what_violates_nothing_cannot_be_minimised() {
         "outcome",
     );
     let error = minimise(&Store::new(Kind::OneBlock, Flaw::None), &trace).expect_err("a right store");
-    assert_eq!(error.to_string(), "make move 2: it no longer violates the property");
+    assert_eq!(error.to_string(), "see the violation again: the trace does not show it in 20 tries");
 }

@@ -37,7 +37,7 @@ fn another_version_is_named_even_if_nothing_else_can_be_read() {
     for text in [a_trace().to_json().replace("\"version\": 1", "\"version\": 7"), "{\"version\": 7}".to_owned()] {
         let error = Trace::from_json(&text).expect_err("version 7");
         assert!(matches!(error, TraceError::Version { found: 7 }), "{error}");
-        assert_eq!(error.to_string(), "read the trace: it has version 7, this program reads versions 1 and 2");
+        assert_eq!(error.to_string(), "read the trace: it has version 7, this program reads versions 1 to 3");
     }
 }
 

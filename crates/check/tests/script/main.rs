@@ -36,6 +36,7 @@ fn trace_of(ops: Vec<Op>, schedule: Vec<Move>) -> Trace {
         workload: None,
         ops,
         schedule,
+        sighting: None,
     }
 }
 

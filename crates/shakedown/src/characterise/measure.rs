@@ -185,9 +185,9 @@ fn is_about_recovery(found: &Violated) -> bool {
 }
 
 fn counterexample(named: &Named, column: Column, found: &Violated, crash_states: u64, stop: &Stop) -> Counterexample {
-    // A trace that cannot be made shorter is good as it is, and so is one for which nobody waits any more.
-    let shorter = (!stop.is_stopped()).then(|| named.target.minimise(&found.trace).ok()).flatten();
-    let trace: Trace = shorter.unwrap_or_else(|| found.trace.clone());
+    // A trace for which nobody waits any more is good as it is.
+    let trace: Trace =
+        if stop.is_stopped() { found.trace.clone() } else { check::settled(&*named.target, &found.trace) };
     let told = match story::tell(&*named.target, &trace, false) {
         Ok(told) => told.text,
         Err(error) => format!("  {}\n  It could not be told: {error}.\n", trace.detail),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{Affected, RunOptions, Violated};
+use check::{Affected, RunOptions, Violated, settled};
 use explore::{Budget, Order, SearchError, Stop};
 
 use super::{Verdict, stop_on_signals};
@@ -59,9 +59,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     }
     let (mut summary, mut violated) = without_panic_messages(|| job.search(arguments, stop))?;
     for found in &mut violated {
-        // A trace that cannot be made shorter is good as it is.
-        let minimised = without_panic_messages(|| job.named.target.minimise(&found.trace));
-        found.trace = minimised.unwrap_or_else(|_| found.trace.clone());
+        found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace));
     }
     summary.violations = job.violations(&violated);
     if let Some(folder) = &job.folder {
@@ -193,6 +191,7 @@ impl Job {
             property: found.property.clone(),
             severity: found.severity,
             count: found.count,
+            nondeterministic: found.trace.sighting.is_some(),
             workloads: found.workloads.as_ref().filter(|_| self.settings.workload_set.is_some()).map(affected),
             trace: match self.folder {
                 Some(_) => Folder::trace_name(number).into(),
@@ -203,9 +202,13 @@ impl Job {
     }
 
     fn tell(&self, summary: &Summary, violated: &[Violated]) -> String {
-        let told = violated.iter().map(|found| match story::tell(&*self.named.target, &found.trace, false) {
-            Ok(told) => told.text,
-            Err(error) => format!("  {}\n  It could not be told: {error}.", found.trace.detail),
+        let told = violated.iter().map(|found| match &found.trace.sighting {
+            // That it does not show again is known by now.
+            Some(sighting) if sighting.shown == 0 => story::tell_as_seen(&found.trace, sighting).text,
+            _ => match story::tell(&*self.named.target, &found.trace, false) {
+                Ok(told) => told.text,
+                Err(error) => format!("  {}\n  It could not be told: {error}.", found.trace.detail),
+            },
         });
         report::text(summary, &told.collect::<Vec<_>>(), self.folder.as_ref(), Paint::for_stdout())
     }

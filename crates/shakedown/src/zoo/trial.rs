@@ -42,8 +42,7 @@ impl Trial {
             elapsed += report.elapsed;
         }
         let found = report.violations.iter().find(|violated| case.is_shown_by(violated));
-        // A trace that cannot be made shorter is good as it is.
-        let trace = found.map(|found| wrong.target.minimise(&found.trace).unwrap_or_else(|_| found.trace.clone()));
+        let trace = found.map(|found| check::settled(&*wrong.target, &found.trace));
         let instead = if found.is_some() { Vec::new() } else { names(&report.violations) };
         let mut right = search(case, &right, false).with_context(about_case)?;
         right.violations.retain(|violated| !case.is_repaired(violated));
