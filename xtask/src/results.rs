@@ -11,11 +11,13 @@ mod cut_short;
 mod f2fs_bug;
 mod f2fs_speed;
 mod file_mapping;
+mod inputs;
 mod littlefs_speed;
 mod markdown;
 mod memoisation;
 mod page;
 mod shapes;
+mod swarm;
 
 use std::path::PathBuf;
 
@@ -51,7 +53,7 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 8] = [
+const EXPERIMENTS: [Experiment; 10] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
@@ -64,6 +66,8 @@ const EXPERIMENTS: [Experiment; 8] = [
         section: characterise::section,
     },
     Experiment { name: "comparison", title: "Kernel file systems against the reference", section: comparison::section },
+    Experiment { name: "inputs", title: "Inputs by weight", section: inputs::section },
+    Experiment { name: "swarm", title: "A swarm: states seen twice", section: swarm::section },
 ];
 
 const INTRODUCTION: &str = "# Results

@@ -40,6 +40,8 @@ pub struct Summary {
     pub violations: Vec<Violation>,
     /// What became of a set of workloads, if there was one.
     pub workloads: Option<Workloads>,
+    /// What was exercised beside what was asked, where there were weights.
+    pub input_coverage: Option<Vec<Coverage>>,
     /// Whether the bounded space was exhausted.
     pub complete: bool,
     /// What was sampled, skipped or cut off.
@@ -57,6 +59,17 @@ pub struct Summary {
 pub struct Workloads {
     /// How many there were, also those that do the same as another.
     pub generated: u64,
+}
+
+/// How close one argument came to its weights.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Coverage {
+    /// Of which op; none for the choice of ops.
+    pub op: Option<String>,
+    /// Which.
+    pub argument: String,
+    /// Nothing if it had no values.
+    pub coefficient_of_variation: Option<f64>,
 }
 
 /// One violated property of a summary.
@@ -116,6 +129,12 @@ impl Summary {
         self.workloads.map_or(0, |workloads| workloads.generated)
     }
 
+    /// How far an argument of an op is from what was asked of it, where there were weights.
+    pub fn variation_of(&self, op: &str, argument: &str) -> Option<f64> {
+        let wanted = |one: &&Coverage| one.op.as_deref() == Some(op) && one.argument == argument;
+        self.input_coverage.as_ref()?.iter().find(wanted)?.coefficient_of_variation
+    }
+
     /// Reads the summary that a run left in its folder.
     ///
     /// # Errors
@@ -147,6 +166,7 @@ impl Summary {
             states_dropped: 0,
             violations: violated.iter().map(violation).collect(),
             workloads: None,
+            input_coverage: None,
             complete: true,
             limits_hit: Vec::new(),
             resumable: false,

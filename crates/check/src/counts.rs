@@ -168,6 +168,11 @@ impl Counts {
         }
     }
 
+    /// What is counted of the inputs, while it is.
+    pub fn inputs_so_far(&self) -> Option<&InputCounts> {
+        self.inputs.as_ref()
+    }
+
     /// What was exercised, if that was counted.
     pub fn inputs(&self) -> Option<InputCoverage> {
         self.inputs.as_ref().map(InputCounts::coverage)

@@ -1,6 +1,9 @@
 //! Ops drawn at random by the user's weights, as a workload.
 
-use vfs::{Op, Reference, Tree, generate::Weights};
+use vfs::{
+    Op, Reference, Tree,
+    generate::{InputCounts, Weights},
+};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Weights, and from what the draws of a state follow.
@@ -17,6 +20,14 @@ pub struct Weighted {
 }
 
 impl Weighted {
+    /// The next op of a walk: one that brings what was done closer to what was asked. It follows from what all walks
+    /// have done so far, so that whoever wants to know the op later has to write it down.
+    pub(crate) fn draw_due(&self, tree: &Tree, done: &InputCounts, offered: impl Fn(&Op) -> bool) -> Option<Op> {
+        let mut state = tree.fingerprint().to_le_bytes().to_vec();
+        state.extend_from_slice(&done.ops_done().to_le_bytes());
+        self.weights.draw_due(xxh3_64_with_seed(&state, self.seed), done, offered)
+    }
+
     /// The ops of a state that looks like this, after so many ops. What is not `offered` is drawn again.
     pub(crate) fn draw(&self, tree: &Tree, ops: u32, offered: impl Fn(&Op) -> bool) -> Vec<Op> {
         let mut state = tree.fingerprint().to_le_bytes().to_vec();

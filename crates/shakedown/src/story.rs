@@ -12,8 +12,8 @@ pub struct Told {
     pub shows_violation: bool,
 }
 
-/// Replays a trace and tells it. One that is known to show its violation now and then is replayed until it does, and one
-/// that is not known to is told by what was seen of it if it never does.
+/// Replays a trace and tells it. One that is known to show its violation now and then is replayed until it does, and
+/// one that is not known to is told by what was seen of it if it never does.
 ///
 /// # Errors
 /// The trace does not fit the target.

@@ -1,9 +1,9 @@
 //! How a state came about: every op with what each side said, and some of the states on the way.
 //!
 //! A side may be one that does not do the same twice, so what it said is written down when it says it; doing the ops
-//! again may tell another story. Of the states on the way the last is kept, and of those before it the fewer the further
-//! they lie back: a search has as many states as memory allows, and a walk of 200 ops is tried again from half a dozen
-//! places.
+//! again may tell another story. Of the states on the way the last is kept, and of those before it the fewer the
+//! further they lie back: a search has as many states as memory allows, and a walk of 200 ops is tried again from half
+//! a dozen places.
 
 use std::sync::Arc;
 

@@ -1,5 +1,10 @@
 //! A comparison as a searchable system, and one whole search of it.
 
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Mutex, PoisonError},
+};
+
 use explore::{Progress, Property, SearchError, Step, System};
 use vfs::{Op, generate::ObjectBounds};
 
@@ -21,6 +26,8 @@ struct Comparer<'a> {
     workload: &'a Workload,
     bounds: ObjectBounds,
     counts: Counts,
+    /// The ops of which the last made a side panic.
+    panicked: Mutex<Option<Vec<Op>>>,
 }
 
 impl System for Comparer<'_> {
@@ -35,11 +42,16 @@ impl System for Comparer<'_> {
     }
 
     fn actions(&self, state: &Compared, actions: &mut Vec<Op>) {
-        self.comparison.propose(state, self.workload, &self.bounds, actions);
+        let within = (self.workload, &self.bounds);
+        self.comparison.propose(state, within, self.counts.inputs_so_far(), actions);
     }
 
     fn apply(&self, state: &Compared, op: &Op, step: &mut Step<'_, Self>) {
-        let judged = self.comparison.judge(state, op);
+        let judged = catch_unwind(AssertUnwindSafe(|| self.comparison.judge(state, op)));
+        let judged = judged.unwrap_or_else(|payload| {
+            self.note_panic(state, op);
+            resume_unwind(payload)
+        });
         if !self.counts.is_repeating() {
             self.counts.op(op);
             self.counts.refused(judged.refused);
@@ -75,6 +87,12 @@ impl System for Comparer<'_> {
 }
 
 impl Comparer<'_> {
+    /// A walk may not go the same way again, so the search cannot find out later what led to the panic.
+    fn note_panic(&self, state: &Compared, op: &Op) {
+        let ops = state.past.ops().0.into_iter().chain([op.clone()]).collect();
+        self.panicked.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ops);
+    }
+
     fn encode_plan(&self, state: &Compared, bytes: &mut Vec<u8>) {
         if self.workload.script.is_some() {
             state.place.encode(bytes);
@@ -96,6 +114,7 @@ pub(super) fn check(
         workload,
         bounds,
         counts: Counts::new(workload.weighted.as_ref()),
+        panicked: Mutex::default(),
     };
     let traces = Traces { comparison, options, run };
     let options_json = serde_json::to_string(&options).expect("plain data");
@@ -106,8 +125,10 @@ pub(super) fn check(
         report => report?,
     };
     let work = comparer.counts.work();
+    let panicked = comparer.panicked.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let panic = report.panic.iter().map(|panic| {
-        let ops = panic.trace.iter().map(|a_move| a_move.action.clone()).collect();
+        let retraced = || panic.trace.iter().map(|a_move| a_move.action.clone()).collect();
+        let ops = panicked.clone().unwrap_or_else(retraced);
         traces.violated((PANIC, panic.message.clone()), 1, ops)
     });
     let violations = report.violations.iter().map(|violation| traces.met(violation));

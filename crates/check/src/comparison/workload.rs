@@ -2,7 +2,7 @@
 
 use vfs::{
     Op, OpKind, Path,
-    generate::{ObjectBounds, OpSet, WritePlaces, object_ops},
+    generate::{InputCounts, ObjectBounds, OpSet, WritePlaces, object_ops},
     open::OpenFiles,
 };
 
@@ -15,14 +15,22 @@ impl Comparison {
         self.sides().map(Side::ops).fold(OpSet::ALL, OpSet::intersection)
     }
 
-    /// Appends the ops that may come next.
-    pub(super) fn propose(&self, state: &Compared, workload: &Workload, bounds: &ObjectBounds, ops: &mut Vec<Op>) {
-        match (&workload.script, &workload.weighted) {
-            (Some(set), _) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
-            (None, Some(weighted)) => {
-                ops.extend(weighted.draw(&state.now.tree, state.now.ops, |op| self.all_offer(op, state)));
+    /// Appends the ops that may come next, given what of the inputs was done.
+    pub(super) fn propose(
+        &self,
+        state: &Compared,
+        (workload, bounds): (&Workload, &ObjectBounds),
+        done: Option<&InputCounts>,
+        ops: &mut Vec<Op>,
+    ) {
+        let offered = |op: &Op| self.all_offer(op, state);
+        match (&workload.script, &workload.weighted, done) {
+            (Some(set), ..) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
+            (None, Some(weighted), Some(done)) if weighted.by_step => {
+                ops.extend(weighted.draw_due(&state.now.tree, done, offered));
             }
-            (None, None) => {
+            (None, Some(weighted), _) => ops.extend(weighted.draw(&state.now.tree, state.now.ops, offered)),
+            (None, None, _) => {
                 let possible = object_ops(&state.now.tree, &OpenFiles::new(), bounds);
                 ops.extend(possible.into_iter().filter(|op| self.all_offer(op, state)));
             }

@@ -1,6 +1,6 @@
 //! The arguments of ops, each with its partitions and how much each of them weighs.
 
-use super::{distribution::Distribution, number::NumberPart, random::Random};
+use super::{distribution::Distribution, due::Due, number::NumberPart, random::Random};
 use crate::{Fallocate, OpKind, OpenFlags, Rename, WriteVia, op::Op};
 
 /// What values an argument takes, and how they are divided.
@@ -150,41 +150,34 @@ impl Argument {
         self.known.domain == Domain::Flags || self.partitions.iter().all(|partition| partition.asked.is_finite())
     }
 
-    /// The name of a partition, by its share.
-    fn draw(&self, random: &mut Random) -> usize {
-        let mut share = random.share();
-        let last = self.partitions.iter().rposition(|partition| partition.asked > 0.0).unwrap_or(0);
-        for (place, partition) in self.partitions.iter().enumerate().take(last) {
-            if share < partition.asked {
-                return place;
-            }
-            share -= partition.asked;
-        }
-        last
+    /// The place of a partition, by its share.
+    fn draw(&self, due: Due<'_>, random: &mut Random) -> usize {
+        due.draw(&self.partitions, random)
     }
 
-    pub fn word(&self, random: &mut Random) -> &str {
-        &self.partitions[self.draw(random)].name
+    pub fn word(&self, due: Due<'_>, random: &mut Random) -> &str {
+        &self.partitions[self.draw(due, random)].name
     }
 
-    pub fn number(&self, random: &mut Random) -> u64 {
-        let part: Option<NumberPart> = self.partitions[self.draw(random)].name.parse().ok();
+    pub fn number(&self, due: Due<'_>, random: &mut Random) -> u64 {
+        let part: Option<NumberPart> = self.partitions[self.draw(due, random)].name.parse().ok();
         part.map_or(0, |part| part.draw(random, self.max))
     }
 
-    pub fn mode(&self, random: &mut Random) -> u32 {
-        u32::from_str_radix(self.word(random), 8).unwrap_or(0)
+    pub fn mode(&self, due: Due<'_>, random: &mut Random) -> u32 {
+        u32::from_str_radix(self.word(due, random), 8).unwrap_or(0)
     }
 
     /// Each flag by its own probability; `O_SYNC` holds the bit of `O_DSYNC`, so at most one of the two is set.
-    pub fn flags(&self, random: &mut Random) -> OpenFlags {
+    pub fn flags(&self, due: Due<'_>, random: &mut Random) -> OpenFlags {
         let asked = |name: &str| self.partitions.iter().find(|one| one.name == name).map_or(0.0, |one| one.asked);
         let mut flags = OpenFlags::RDONLY;
-        for (name, flag) in FLAGS {
+        for (place, (name, flag)) in FLAGS.into_iter().enumerate() {
+            let probability = self.partitions.get(place).map_or(0.0, |partition| due.share(place, partition));
             let probability = match name {
                 "O_DSYNC" if flags.contains(OpenFlags::SYNC) => 0.0,
-                "O_DSYNC" => asked(name) / (1.0 - asked("O_SYNC")).max(f64::MIN_POSITIVE),
-                _ => asked(name),
+                "O_DSYNC" => probability / (1.0 - asked("O_SYNC")).max(f64::MIN_POSITIVE),
+                _ => probability,
             };
             if random.happens(probability) {
                 flags = flags | flag;

@@ -21,17 +21,24 @@ pub struct InputCounts {
     arguments: BTreeMap<(OpKind, &'static str), Counted>,
 }
 
+/// What was counted of one argument.
 #[derive(Debug)]
-struct Counted {
+pub(super) struct Counted {
     partitions: Vec<Partition>,
     counts: Vec<AtomicU64>,
     values: AtomicU64,
 }
 
 impl Counted {
-    fn new(partitions: &[Partition]) -> Self {
+    pub(super) fn new(partitions: &[Partition]) -> Self {
         let counts = partitions.iter().map(|_| AtomicU64::new(0)).collect();
         Self { partitions: partitions.to_vec(), counts, values: AtomicU64::new(0) }
+    }
+
+    /// How many values there were, and how many in the partition at this place.
+    pub(super) fn count_of(&self, place: usize) -> (u64, u64) {
+        let count = self.counts.get(place).map_or(0, |count| count.load(Ordering::Relaxed));
+        (self.values.load(Ordering::Relaxed), count)
     }
 
     fn count(&self, name: &str) {
@@ -40,7 +47,7 @@ impl Counted {
         }
     }
 
-    fn value(&self, seen: &Seen) {
+    pub(super) fn value(&self, seen: &Seen) {
         self.values.fetch_add(1, Ordering::Relaxed);
         match seen {
             Seen::Word(word) => self.count(word),
@@ -61,7 +68,7 @@ impl InputCounts {
     pub fn new(weights: &Weights) -> Self {
         let counted =
             |argument: &Argument| ((argument.known.op, argument.known.name), Counted::new(&argument.partitions));
-        Self { ops: Counted::new(&weights.op_partitions()), arguments: weights.arguments().map(counted).collect() }
+        Self { ops: Counted::new(weights.op_partitions()), arguments: weights.arguments().map(counted).collect() }
     }
 
     /// An op was done.
@@ -72,6 +79,21 @@ impl InputCounts {
                 counted.value(&seen);
             }
         }
+    }
+
+    /// How many ops were done.
+    pub fn ops_done(&self) -> u64 {
+        self.ops.values.load(Ordering::Relaxed)
+    }
+
+    /// What was counted of the choice of ops.
+    pub(super) fn ops(&self) -> &Counted {
+        &self.ops
+    }
+
+    /// What was counted of an argument.
+    pub(super) fn argument(&self, op: OpKind, name: &'static str) -> Option<&Counted> {
+        self.arguments.get(&(op, name))
     }
 
     /// What was counted so far.

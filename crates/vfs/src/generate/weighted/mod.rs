@@ -2,11 +2,13 @@
 //!
 //! What is asked is a file (`read.rs` knows its form). Arguments are divided as tools that measure input coverage
 //! divide them: flags bit by bit, numbers by powers of two, the rest by value ([`argument`]). Paths come from a pool
-//! ([`pool`]). What was drawn follows from a seed alone; [`coverage`] counts what was really done.
+//! ([`pool`]). What was drawn follows from a seed, and if that is wanted from what is still due ([`due`]); [`coverage`]
+//! counts what was really done.
 
 mod argument;
 mod coverage;
 mod distribution;
+mod due;
 mod number;
 mod pool;
 mod random;
@@ -16,6 +18,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use self::{
     argument::{Argument, Partition},
+    due::Due,
     pool::Pool,
     random::Random,
 };
@@ -36,6 +39,8 @@ struct Table {
     draws: usize,
     /// The kinds with their shares of all ops.
     ops: Vec<(OpKind, f64)>,
+    /// The same, to be drawn from.
+    op_partitions: Vec<Partition>,
     arguments: BTreeMap<(OpKind, &'static str), Argument>,
     pool: Pool,
     slots: u8,
@@ -65,8 +70,16 @@ impl Weights {
     /// The ops of one state, which follow from the seed. What is not `offered` is drawn again.
     pub fn draw(&self, seed: u64, offered: impl Fn(&Op) -> bool) -> Vec<Op> {
         let mut random = Random::new(seed);
-        let mut one = || (0..TRIES_MAX).map(|_| self.0.op(&mut random)).find(&offered);
+        let mut one = || (0..TRIES_MAX).map(|_| self.0.op(&mut random, None)).find(&offered);
         (0..self.0.draws).filter_map(|_| one()).collect()
+    }
+
+    /// An op that brings what was done closer to what was asked. What is not `offered` is drawn again, at last without
+    /// regard to what is due, which may be just what cannot be had.
+    pub fn draw_due(&self, seed: u64, done: &InputCounts, offered: impl Fn(&Op) -> bool) -> Option<Op> {
+        let mut random = Random::new(seed);
+        let counts = |tries: usize| (tries < TRIES_MAX / 2).then_some(done);
+        (0..TRIES_MAX).map(|tries| self.0.op(&mut random, counts(tries))).find(offered)
     }
 
     fn arguments(&self) -> impl Iterator<Item = &Argument> {
@@ -74,9 +87,8 @@ impl Weights {
         self.0.arguments.values().filter(is_drawn)
     }
 
-    fn op_partitions(&self) -> Vec<Partition> {
-        let partition = |(kind, share): &(OpKind, f64)| Partition { name: kind.name().to_owned(), asked: *share };
-        self.0.ops.iter().map(partition).collect()
+    fn op_partitions(&self) -> &[Partition] {
+        &self.0.op_partitions
     }
 }
 
@@ -96,20 +108,9 @@ impl fmt::Debug for Weights {
 }
 
 impl Table {
-    fn op(&self, random: &mut Random) -> Op {
-        let mut share = random.share();
-        let last = self.ops.len() - 1;
-        for (kind, weight) in &self.ops[..last] {
-            if share < *weight {
-                return self.op_of(*kind, random);
-            }
-            share -= weight;
-        }
-        self.op_of(self.ops[last].0, random)
-    }
-
-    fn op_of(&self, kind: OpKind, random: &mut Random) -> Op {
-        let mut draw = Draw { table: self, kind, random };
+    fn op(&self, random: &mut Random, done: Option<&InputCounts>) -> Op {
+        let kind = self.ops[Due(done.map(InputCounts::ops)).draw(&self.op_partitions, random)].0;
+        let mut draw = Draw { table: self, kind, random, done };
         match kind {
             OpKind::Open => draw.open(),
             OpKind::Close => Op::Close { fd: draw.slot() },
@@ -153,23 +154,29 @@ struct Draw<'a, 'r> {
     table: &'a Table,
     kind: OpKind,
     random: &'r mut Random,
+    /// What was done so far, if draws are to go by it.
+    done: Option<&'r InputCounts>,
 }
 
-impl<'a> Draw<'a, '_> {
-    fn argument(&self, name: &'static str) -> &'a Argument {
-        &self.table.arguments[&(self.kind, name)]
+impl<'a, 'r> Draw<'a, 'r> {
+    fn argument(&self, name: &'static str) -> (&'a Argument, Due<'r>) {
+        let due = Due(self.done.and_then(|done| done.argument(self.kind, name)));
+        (&self.table.arguments[&(self.kind, name)], due)
     }
 
     fn word(&mut self, name: &'static str) -> &'a str {
-        self.argument(name).word(self.random)
+        let (argument, due) = self.argument(name);
+        argument.word(due, self.random)
     }
 
     fn number(&mut self, name: &'static str) -> u64 {
-        self.argument(name).number(self.random)
+        let (argument, due) = self.argument(name);
+        argument.number(due, self.random)
     }
 
     fn mode(&mut self) -> u32 {
-        self.argument("mode").mode(self.random)
+        let (argument, due) = self.argument("mode");
+        argument.mode(due, self.random)
     }
 
     fn id(&mut self, name: &'static str) -> Option<u32> {
@@ -199,7 +206,8 @@ impl<'a> Draw<'a, '_> {
 
     fn open(&mut self) -> Op {
         let access: OpenFlags = self.word("access").parse().unwrap_or(OpenFlags::RDWR);
-        let flags = self.argument("flags").flags(self.random) | access;
+        let (argument, due) = self.argument("flags");
+        let flags = argument.flags(due, self.random) | access;
         let wants_dir = flags.contains(OpenFlags::DIRECTORY);
         let path = if wants_dir { self.dir_path() } else { self.file_path() };
         Op::Open { path, flags, mode: self.mode(), fd: self.slot() }

@@ -6,7 +6,7 @@ use toml::{Table as Toml, Value};
 
 use super::{
     Table, Weights,
-    argument::{Argument, Asked, Domain, FLAGS, KNOWN, Known},
+    argument::{Argument, Asked, Domain, FLAGS, KNOWN, Known, Partition},
     distribution::Distribution,
     number::NumberPart,
     pool::{PATHS_MAX, Pool, PoolSize},
@@ -62,6 +62,10 @@ impl FromStr for Weights {
         let table = Table {
             text: text.to_owned(),
             draws: usize::try_from(draws).unwrap_or(usize::MAX),
+            op_partitions: ops
+                .iter()
+                .map(|(kind, asked)| Partition { name: kind.name().to_owned(), asked: *asked })
+                .collect(),
             ops,
             arguments: arguments(&file)?,
             pool: Pool::new(size)
