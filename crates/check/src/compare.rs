@@ -100,7 +100,8 @@ impl<T: Target> State<T> {
             return self.come_back(target, may_fail);
         }
         // Whether an op was done that says that it failed, and may.
-        let is_done = is_hurt && outcome.is_err() && legal::may_fail_when_done(&done.op) && {
+        let may_be_done = outcome.as_ref().is_err_and(|errno| legal::may_fail_when_done(&done.op, *errno));
+        let is_done = is_hurt && may_be_done && {
             let found = target.observe(&self.mounted, &self.disk);
             found.is_ok_and(|found| found.same_as(&expected.reference.tree()))
         };

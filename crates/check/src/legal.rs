@@ -23,20 +23,28 @@
 //!   0", Documentation/filesystems/vfs.rst). What was pinned before the failure stays pinned. Nobody can say what of a
 //!   later change rests on an earlier one that is gone, so that nothing is pinned until the next mount.
 //! - **A file that was made but could not be opened stays.** open(2) makes the name, then opens what it leads to. If
-//!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4).
+//!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4). No other errno
+//!   excuses it, and only a target that may shut down, while an allocation or request of this very op fails.
 //! - **A file that was cut or made longer stays so.** truncate(2) sets the size and then does what follows from it. If
-//!   that fails, ext4, xfs and btrfs say so and do not set the size back. The whole change must be there, or nothing.
+//!   that fails, ext4, xfs and btrfs say so and do not set the size back. POSIX does not say what a `truncate` that
+//!   failed leaves, and a caller can look. The whole change must be there, or nothing; the same holds for the target
+//!   and the moment as above.
 //!
-//! Two targets that are compared with each other have the same excuse: the one that did the op is put back. And
+//! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
+//! put back. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
+//! changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
+//! room for the first name of all, nor to find a file too long that gets no longer. How often it was needed is counted.
+//! And
 //!
-//! - **`lost+found`**, an empty directory of the root, belongs to fsck and not to the user. Where one of the two has
-//!   it, it is left out of its tree, with the link that it adds to the root. One that is not empty shows.
+//! - **`lost+found`**, an empty directory of the root as mkfs makes it, belongs to fsck and not to the user. Where one
+//!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
+//!   shows, and so does one with another owner, with attributes, or with links that it should not have.
 //! - **Block size.** Collapsing and inserting a range needs whole blocks, and how large a block is the format decides.
 //!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong.
 
 use std::sync::Arc;
 
-use vfs::{Errno, Fallocate, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree};
+use vfs::{Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree};
 
 use crate::state::Foreseen;
 
@@ -116,23 +124,59 @@ pub(crate) fn may_be_unreadable_when_hurt(errno: Errno) -> bool {
     may_say_when_hurt(errno) || errno == Errno::ENOENT
 }
 
-/// Whether an op may have been done although it says that it failed for want of something.
-pub(crate) fn may_fail_when_done(op: &Op) -> bool {
+/// Whether an op may have been done although it says that it failed with this.
+pub(crate) fn may_fail_when_done(op: &Op, errno: Errno) -> bool {
     match op {
-        Op::Create { .. } | Op::Truncate { .. } => true,
-        Op::Open { flags, .. } => flags.contains(OpenFlags::CREAT),
+        Op::Truncate { .. } => true,
+        Op::Create { .. } => errno == Errno::ENOMEM,
+        Op::Open { flags, .. } => errno == Errno::ENOMEM && flags.contains(OpenFlags::CREAT),
         _ => false,
     }
 }
 
-/// Whether one of several targets did not do an op for want of room. Without a reference it is not known which file
-/// would get longer, so every op that can make one longer may find it too long.
-pub(crate) fn has_no_room(op: &Op, outcome: &Outcome) -> bool {
-    match outcome {
-        Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
-        Err(Errno::EFBIG) => matches!(op.kind(), OpKind::Write | OpKind::Truncate | OpKind::Fallocate),
-        _ => false,
+/// What is known when one of several targets does not do an op that others did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusing<'a> {
+    pub op: &'a Op,
+    /// Whether there was no name at all before it, and nothing open.
+    pub is_first: bool,
+    /// Whether the target may need room for anything that it changes.
+    pub needs_room_to_free: bool,
+}
+
+impl Refusing<'_> {
+    /// Whether it may say so for want of room. `grew`: whether a file got longer where the op was done.
+    pub fn has_no_room(self, outcome: &Outcome, grew: impl FnOnce() -> bool) -> bool {
+        let Self { op, is_first, needs_room_to_free } = self;
+        let only_changes = matches!(op.kind(), OpKind::Unlink | OpKind::Rmdir | OpKind::Chmod | OpKind::Chown);
+        match outcome {
+            Err(Errno::ENOSPC | Errno::EDQUOT) if is_first && makes_a_name(op) => false,
+            Err(Errno::ENOSPC | Errno::EDQUOT) if only_changes => needs_room_to_free,
+            Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
+            Err(Errno::EFBIG) => reserves_beyond_the_end(op) || is_through_slot(op) || grew(),
+            _ => false,
+        }
     }
+}
+
+/// Whether an op makes a name and nothing more than that needs.
+fn makes_a_name(op: &Op) -> bool {
+    matches!(op.kind(), OpKind::Create | OpKind::Mkdir | OpKind::Symlink | OpKind::Open)
+}
+
+/// Whether an op reaches a file that may have no name any more: no tree shows whether it gets longer.
+fn is_through_slot(op: &Op) -> bool {
+    let (Op::Write { file, .. } | Op::Truncate { file, .. } | Op::Fallocate { file, .. }) = op else { return false };
+    matches!(file, File::Fd(_))
+}
+
+/// Whether the files of a tree are longer, taken together, than those of another; one op changes one file.
+pub(crate) fn is_longer(tree: &Tree, before: &Tree) -> bool {
+    let bytes = |tree: &Tree| -> u64 {
+        let len = |node: &Arc<Node>| if let NodeKind::File(bytes) = &node.kind { bytes.len() as u64 } else { 0 };
+        tree.nodes.values().map(len).sum()
+    };
+    bytes(tree) > bytes(before)
 }
 
 /// Whether an op that succeeds pins nothing after a request has failed: it has no way to say that it failed, or another
@@ -158,7 +202,11 @@ pub(crate) fn comparable(tree: Tree) -> Tree {
     let Some(root) = tree.node(tree.root) else { return tree };
     let NodeKind::Dir(entries) = &root.kind else { return tree };
     let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
-    if !tree.node(id).and_then(|node| node.entries()).is_some_and(std::collections::BTreeMap::is_empty) {
+    let as_made = |node: &Arc<Node>| {
+        let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
+        is_plain && node.entries().is_some_and(std::collections::BTreeMap::is_empty)
+    };
+    if !tree.node(id).is_some_and(as_made) {
         return tree;
     }
     let mut entries = entries.clone();
@@ -285,15 +333,42 @@ mod tests {
         assert!(!tree_of(&["mkdir(\"/lost+found\", mode=0700)", "create(\"/lost+found/f\")"]).same_as(&nothing));
         assert!(!tree_of(&["create(\"/lost+found\")"]).same_as(&nothing));
         assert!(!tree_of(&["mkdir(\"/found\", mode=0700)"]).same_as(&nothing));
+        let anothers = ["mkdir(\"/lost+found\", mode=0700)", "chown(\"/lost+found\", uid=1000)"];
+        assert!(!tree_of(&anothers).same_as(&nothing));
     }
 
     #[test]
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
-        let has_no_room = |op: &str, errno| has_no_room(&op.parse().unwrap(), &Err(errno));
-        assert!(has_no_room("create(\"/f\")", Errno::ENOSPC));
-        assert!(has_no_room("truncate(\"/f\", size=9)", Errno::EFBIG));
-        assert!(!has_no_room("create(\"/f\")", Errno::EFBIG));
-        assert!(!has_no_room("create(\"/f\")", Errno::EIO));
-        assert!(!has_no_room("remount()", Errno::ENOSPC));
+        let has_no_room = |op: &str, errno, is_first, needs_room_to_free, grew| {
+            let op = op.parse().unwrap();
+            Refusing { op: &op, is_first, needs_room_to_free }.has_no_room(&Err(errno), || grew)
+        };
+        let usually = |op, errno| has_no_room(op, errno, false, false, false);
+        assert!(usually("create(\"/f\")", Errno::ENOSPC));
+        assert!(!usually("create(\"/f\")", Errno::EFBIG));
+        assert!(!usually("create(\"/f\")", Errno::EIO));
+        assert!(!usually("remount()", Errno::ENOSPC));
+        assert!(!has_no_room("create(\"/f\")", Errno::ENOSPC, true, true, false), "the first name");
+        for op in ["unlink(\"/f\")", "rmdir(\"/d\")", "chmod(\"/f\", mode=0600)"] {
+            assert!(!usually(op, Errno::ENOSPC) && has_no_room(op, Errno::ENOSPC, false, true, false), "{op}");
+        }
+        for (op, grew, excused) in [
+            ("truncate(\"/f\", size=9)", true, true),
+            ("truncate(\"/f\", size=9)", false, false),
+            ("truncate(fd=1, size=9)", false, true),
+            ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", false, true),
+        ] {
+            assert_eq!(has_no_room(op, Errno::EFBIG, false, false, grew), excused, "{op} {grew}");
+        }
+    }
+
+    #[test]
+    fn what_was_made_though_it_failed_is_excused_by_want_of_memory_alone() {
+        let may = |op: &str, errno| may_fail_when_done(&op.parse().unwrap(), errno);
+        for op in ["create(\"/f\")", "open(\"/f\", O_CREAT|O_RDWR, fd=1)"] {
+            assert!(may(op, Errno::ENOMEM) && !may(op, Errno::EIO) && !may(op, Errno::ENOSPC), "{op}");
+        }
+        assert!(!may("open(\"/f\", O_RDWR, fd=1)", Errno::ENOMEM) && !may("link(\"/f\", \"/g\")", Errno::ENOMEM));
+        assert!(may("truncate(\"/f\", size=9)", Errno::EIO));
     }
 }

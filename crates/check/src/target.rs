@@ -205,6 +205,12 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether it may have no room to take away or to change what is there, since it never overwrites: the new metadata
+    /// needs room before the old is free. One that overwrites in place says no and is not excused.
+    fn needs_room_to_free(&self) -> bool {
+        true
+    }
+
     /// How many ops are under way at the same time.
     fn tasks(&self) -> usize {
         1

@@ -118,6 +118,11 @@ impl FileSystemKind {
         kinds::kind(self).kib_min
     }
 
+    /// Whether names are removed, and modes and owners changed, where they lie: that takes no room.
+    pub fn overwrites_in_place(self) -> bool {
+        matches!(self, Self::Ext2 | Self::Ext3 | Self::Ext4 | Self::Minix)
+    }
+
     /// The file system as it is if nothing is asked for.
     pub fn usual(self) -> FileSystem {
         FileSystem::new(Which::Known(self), self.kib_min())

@@ -278,6 +278,10 @@ impl Target for GuestTarget {
         true
     }
 
+    fn needs_room_to_free(&self) -> bool {
+        !self.file_system.kind.overwrites_in_place()
+    }
+
     /// The kernel makes a flush of every FUA write, because the disk says that it knows none.
     fn uses_fua(&self) -> bool {
         false

@@ -270,6 +270,10 @@ impl Target for HostTarget {
         self.complaint(mounted).into_iter().collect()
     }
 
+    fn needs_room_to_free(&self) -> bool {
+        !matches!(&self.subject, Subject::Kernel(file_system) if file_system.kind.overwrites_in_place())
+    }
+
     /// A loop device makes a flush of every FUA write.
     fn uses_fua(&self) -> bool {
         false

@@ -74,7 +74,7 @@ impl Comparison {
         if judged.is_broken() {
             return judged;
         }
-        let refusal = judged.outcomes.iter().find(|outcome| legal::has_no_room(op, outcome)).cloned();
+        let refusal = self.refusal(before, op, (&sides, &judged.outcomes));
         let mut compared = judged.outcomes.clone();
         if let Some(refusal) = &refusal {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_ok()) {
@@ -94,6 +94,21 @@ impl Comparison {
             judged.next = Some(before.after(op, &judged.outcomes, &compared[0], (sides, tree.clone())));
         }
         judged
+    }
+
+    /// What a side said that has no room for the op, and may say so.
+    fn refusal(&self, before: &Compared, op: &Op, (sides, said): (&[SideState], &[Outcome])) -> Option<Outcome> {
+        let grew = || {
+            let mut done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
+            done.any(|(number, _)| {
+                self.look(number, &sides[number]).is_ok_and(|tree| legal::is_longer(&tree, &before.now.tree))
+            })
+        };
+        let has_no_room = |(number, outcome): &(usize, &Outcome)| {
+            let needs_room_to_free = self.side(*number).needs_room_to_free();
+            legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, grew)
+        };
+        said.iter().enumerate().find(has_no_room).map(|(_, outcome)| outcome.clone())
     }
 
     /// What a side shows, as far as sides can be compared by it.

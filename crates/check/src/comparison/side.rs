@@ -62,6 +62,11 @@ pub trait Side: Send + Sync {
     /// The bytes of its longest name, if that is fewer than Linux allows.
     fn name_bytes_max(&self) -> Option<usize>;
 
+    /// Whether it may have no room for what only takes away or changes, see [`Target::needs_room_to_free`].
+    fn needs_room_to_free(&self) -> bool {
+        false
+    }
+
     /// How far a workload of it goes, see [`Target::bounds`].
     fn bounds(&self) -> ObjectBounds;
 
@@ -177,6 +182,10 @@ impl<T: Target> Side for T {
 
     fn name_bytes_max(&self) -> Option<usize> {
         Target::name_bytes_max(self)
+    }
+
+    fn needs_room_to_free(&self) -> bool {
+        Target::needs_room_to_free(self)
     }
 
     fn bounds(&self) -> ObjectBounds {

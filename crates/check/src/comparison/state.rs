@@ -56,6 +56,13 @@ impl Compared {
         Self { now: Arc::new(now), place: self.place, past: self.past.and(&self.now, op, said) }
     }
 
+    /// Whether there is no name, and nothing open.
+    pub fn is_empty(&self) -> bool {
+        let tree = &self.now.tree;
+        let root = tree.node(tree.root).and_then(|root| root.entries());
+        self.now.slots.0.is_empty() && root.is_some_and(BTreeMap::is_empty)
+    }
+
     /// Appends what tells it from other states, by the chosen equality.
     pub fn encode(&self, comparison: &Comparison, equality: Equality, bytes: &mut Vec<u8>) {
         if equality == Equality::Full {

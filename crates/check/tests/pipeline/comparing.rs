@@ -2,7 +2,7 @@
 //!
 //! The file systems are references that unmount and mount, so that they are right but for what a test adds.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use check::{
     CheckOptions, CheckReport, Checkable, Comparison, Equality, InProcess, NoSide, Promise, RunOptions, Tail, Target,
@@ -10,7 +10,7 @@ use check::{
 };
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use explore::{Budget, Order};
-use vfs::{Errno, Op, Outcome, Reference, Tree};
+use vfs::{Errno, Node, Op, Outcome, Reference, Tree, Value, WriteAt, WriteVia};
 
 use crate::searching::{minimised, violated};
 
@@ -34,6 +34,20 @@ enum Wrong {
     Small,
     /// It has room for one file, and what it refuses happens all the same.
     SmallAndLies,
+    /// It never has room for a file.
+    NoRoomAtAll,
+    /// It has no room to remove what is there. That is not wrong where nothing is overwritten.
+    NoRoomToRemove {
+        never_overwrites: bool,
+    },
+    /// A write finds the file too long, however long it is.
+    TooLong,
+    /// What was cut off is there again when the file is made longer.
+    StaleTail,
+    /// A link counts for nothing.
+    Uncounted,
+    /// It says that less was written than was.
+    ShortCount,
 }
 
 impl Kept {
@@ -65,9 +79,22 @@ impl Target for Kept {
         disk.write(Block(0), &number.to_le_bytes()).map_err(|_| Errno::EIO)
     }
 
+    fn needs_room_to_free(&self) -> bool {
+        self.wrong == Wrong::NoRoomToRemove { never_overwrites: true }
+    }
+
     fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let is_full = !mounted.tree().root_is_empty();
         Some(match (&task.op, self.wrong) {
+            (Op::Create { .. }, Wrong::NoRoomAtAll) => Err(Errno::ENOSPC),
+            (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => Err(Errno::ENOSPC),
+            (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
+            (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
+                let data = vfs::Data { len: *size, fill: 7 };
+                let write = Op::Write { file: file.clone(), at: WriteAt::Offset(0), data, via: WriteVia::Buffered };
+                mounted.apply(&write).map(|_| Value::Done)
+            }
+            (Op::Write { .. }, Wrong::ShortCount) => mounted.apply(&task.op).map(|_| Value::Count(1)),
             (Op::Create { .. }, Wrong::Small | Wrong::SmallAndLies) if is_full => {
                 if self.wrong == Wrong::SmallAndLies {
                     let _ = mounted.apply(&task.op);
@@ -75,13 +102,19 @@ impl Target for Kept {
                 Err(Errno::ENOSPC)
             }
             (Op::Mkdir { path, .. }, Wrong::Mode) => mounted.apply(&Op::Mkdir { path: path.clone(), mode: 0o777 }),
-            (Op::Create { .. }, Wrong::Taken) => mounted.apply(&task.op).or(Ok(vfs::Value::Done)),
+            (Op::Create { .. }, Wrong::Taken) => mounted.apply(&task.op).or(Ok(Value::Done)),
             (op, _) => mounted.apply(op),
         })
     }
 
     fn observe(&self, mounted: &Reference, _: &Disk) -> Result<Tree, Errno> {
-        Ok(mounted.tree())
+        let tree = mounted.tree();
+        if self.wrong != Wrong::Uncounted {
+            return Ok(tree);
+        }
+        let once = |node: &Node| Node { nlink: if node.is_dir() { node.nlink } else { 1 }, ..node.clone() };
+        let nodes = tree.nodes.iter().map(|(id, node)| (*id, Arc::new(once(node)))).collect();
+        Ok(Tree { nodes: Arc::new(nodes), ..tree })
     }
 
     fn encode(&self, mounted: &Reference, bytes: &mut Vec<u8>) {
@@ -222,6 +255,51 @@ fn want_of_room_is_no_difference_but_must_change_nothing() {
     let both = comparison(&[("small", Some(Wrong::SmallAndLies)), ("ref", None)]);
     let (_, detail) = found(&both, &search(&both), "tree");
     assert!(detail.starts_with("on small, compared with ref: "), "{detail}");
+}
+
+const FILE: &str = "create(\"/a\", mode=0644)";
+const WRITE: &str = "write(\"/a\", offset=0, len=4, fill=1)";
+
+/// Bugs of one side, each with the ops that show it; no excuse covers any of them.
+#[test]
+fn seeded_bugs_are_named() {
+    let unlink = "unlink(\"/a\")";
+    let cases: [(Wrong, &[&str], &str, &str); 6] = [
+        (Wrong::NoRoomAtAll, &[FILE], "outcome", "failed with ENOSPC on wrong, and succeeded on ref"),
+        (
+            Wrong::NoRoomToRemove { never_overwrites: false },
+            &[FILE, unlink],
+            "outcome",
+            "failed with ENOSPC on wrong, and succeeded on ref",
+        ),
+        (
+            Wrong::TooLong,
+            &[FILE, "truncate(\"/a\", size=4)", WRITE],
+            "outcome",
+            "failed with EFBIG on wrong, and succeeded on ref",
+        ),
+        (Wrong::StaleTail, &[FILE, "truncate(\"/a\", size=4)"], "contents", "on wrong, compared with ref: /a"),
+        (Wrong::Uncounted, &[FILE, "link(\"/a\", \"/b\")"], "tree", "has link count 1, expected link count 2"),
+        (Wrong::ShortCount, &[FILE, WRITE], "outcome", "returned Count(1) on wrong, and returned Count(4) on ref"),
+    ];
+    for (wrong, ops, property, says) in cases {
+        let both = comparison(&[("wrong", Some(wrong)), ("ref", None)]);
+        let report = script(&both, ops);
+        assert_eq!(violated(&report), [property], "{ops:?}");
+        let detail = &report.violations[0].trace.detail;
+        assert!(detail.contains(says), "{detail}");
+    }
+}
+
+#[test]
+fn what_never_overwrites_may_have_no_room_to_remove_and_a_longer_file_may_be_too_long() {
+    let excused =
+        [(Wrong::NoRoomToRemove { never_overwrites: true }, [FILE, "unlink(\"/a\")"]), (Wrong::TooLong, [FILE, WRITE])];
+    for (wrong, ops) in excused {
+        let both = comparison(&[("small", Some(wrong)), ("ref", None)]);
+        let report = script(&both, &ops);
+        assert_eq!((violated(&report), report.work.ops_refused), (vec![], 1), "{ops:?}");
+    }
 }
 
 const WEIGHTS: &str = "[ops]\nopen = 2\nclose = 1\ncreate = 1\nwrite = 2\nunlink = 1\nmkdir = 1\nremount = 0.2\n";
