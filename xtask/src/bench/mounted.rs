@@ -23,6 +23,8 @@ use crate::workspace::{Metadata, cargo};
 const PEER_RATIO_MAX: f64 = 1.5;
 /// A snapshot and a restore of a hundred files, one of them changed, as the caller waits for them.
 const SNAPSHOT_NANOS_MAX: u64 = 100_000;
+/// Set in the environment of the copy of this program that has mounts of its own.
+const APART: &str = "SHAKEDOWN_BENCH_APART";
 /// Where the peer's source is.
 pub const PEER_SOURCE: &str = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c";
 
@@ -51,6 +53,9 @@ pub(super) fn run(options: &Options, metadata: &Metadata) -> Result<Vec<Verdict>
     if !is_possible()? {
         return Ok(Vec::new());
     }
+    if std::env::var_os(APART).is_none() {
+        return run_apart(options);
+    }
     let scratch = metadata.scratch("mounted")?;
     let shakedown = Shakedown::build(metadata)?;
     process::run(cargo().args(["build", "--quiet", "--release", "--package", "reffs", "--example", "exercise"]))?;
@@ -76,6 +81,17 @@ pub(super) fn run(options: &Options, metadata: &Metadata) -> Result<Vec<Verdict>
     }
     fsx(metadata, &ours()?, &scratch)?;
     Ok(verdicts(us, them, snapshots))
+}
+
+/// Runs this bench in a copy of this program that has mounts and processes of its own. If this one is killed, that one
+/// is too, the kernel then ends all that it has started, and with the last of them its mounts are gone.
+fn run_apart(options: &Options) -> Result<Vec<Verdict>> {
+    let program = std::env::current_exe().context("could not find this program")?;
+    let mut apart = Command::new("setpriv");
+    apart.args(["--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    apart.arg(program).args(["bench", "--only", "mounted", "--rounds", &options.rounds.to_string()]);
+    // It has said itself what it came to.
+    process::run(apart.env(APART, "1")).map(|()| Vec::new())
 }
 
 fn verdicts(us: u64, them: u64, snapshots: u64) -> Vec<Verdict> {
