@@ -125,7 +125,7 @@ fn what_is_not_offered_is_drawn_again() {
 fn what_is_due_comes_close_to_what_was_asked_within_few_ops() {
     for distribution in ["uniform", "rank", "inverse-rank", "decay", "inverse-decay"] {
         let asked = format!("distribution = \"{distribution}\"");
-        let text = format!("[ops]\nopen = 3\nwrite = 4\nmkdir = 6\n[open.flags]\n{asked}\n[write.len]\n{asked}\n");
+        let text = format!("[ops]\nopen = 3\nwrite = 4\nmkdir = 1\n[open.flags]\n{asked}\n[write.len]\n{asked}\n");
         let weights: Weights = text.parse().unwrap();
         let done = InputCounts::new(&weights);
         // Every tenth op is one that somebody does not have.
