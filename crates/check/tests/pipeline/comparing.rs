@@ -86,8 +86,9 @@ impl Target for Kept {
     fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
         let is_full = !mounted.tree().root_is_empty();
         Some(match (&task.op, self.wrong) {
-            (Op::Create { .. }, Wrong::NoRoomAtAll) => Err(Errno::ENOSPC),
-            (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => Err(Errno::ENOSPC),
+            (Op::Create { .. }, Wrong::NoRoomAtAll) | (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => {
+                Err(Errno::ENOSPC)
+            }
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
                 let data = vfs::Data { len: *size, fill: 7 };
