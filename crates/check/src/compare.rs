@@ -105,7 +105,10 @@ impl<T: Target> State<T> {
             let found = target.observe(&self.mounted, &self.disk);
             found.is_ok_and(|found| found.same_as(&expected.reference.tree()))
         };
-        match legal::compare(&done.op, outcome, &self.reference, &expected) {
+        let part = self.part_that_fits(target, &done.op, outcome);
+        let expected = part.as_ref().map_or(expected, |part| self.foresee(part));
+        let op = part.as_ref().unwrap_or(&done.op);
+        match legal::compare(op, outcome, &self.reference, &expected) {
             Agreement::Differ if may_fail && is_done => self.reference = expected.reference,
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
             Agreement::Differ
@@ -130,7 +133,7 @@ impl<T: Target> State<T> {
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         let says_so = outcome.is_ok() && !(is_hurt && legal::promises_nothing(&done.op, self.aftermath.was_told()));
         if says_so || (may_fail && is_done) {
-            self.returned(&done.op, done.index, outcome);
+            self.returned(op, done.index, outcome);
         } else {
             self.history.pass_over();
         }
@@ -145,6 +148,19 @@ impl<T: Target> State<T> {
             wrong.extend(target.invariants(&self.mounted, &self.disk));
         }
         wrong
+    }
+
+    /// What was done of a write that wrote less than it was asked to, if there is no room for the rest.
+    fn part_that_fits(&self, target: &T, op: &Op, outcome: &Outcome) -> Option<Op> {
+        let (part, rest) = legal::in_part(op, outcome)?;
+        let mut on = self.clone();
+        let task = on.begin(rest, 0);
+        let outcome = loop {
+            if let Some(outcome) = on.step(target, task, &Faults::new()) {
+                break outcome;
+            }
+        };
+        legal::is_full(&outcome).then_some(part)
     }
 
     /// Whether an op may be refused so after a request has failed: what cannot be read at all may refuse likewise.

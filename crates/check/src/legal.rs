@@ -4,6 +4,8 @@
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
 //!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
 //!   every op. After a recovery there is less excuse (`room.rs`).
+//! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it. It
+//!   counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
 //!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
 //!   [`vfs::conventions`].
@@ -40,11 +42,15 @@
 //!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.
 //! - **Block size.** Collapsing and inserting a range needs whole blocks, and how large a block is the format decides.
-//!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong.
+//!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong. Nor are direct
+//!   writes of anything but whole blocks: some refuse them, and some do them in another way (btrfs, nilfs2).
 
 use std::sync::Arc;
 
-use vfs::{Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree};
+use vfs::{
+    Data, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree, Value, WriteAt,
+    WriteVia,
+};
 
 use crate::state::Foreseen;
 
@@ -71,6 +77,25 @@ pub(crate) fn compare(op: &Op, outcome: &Outcome, before: &Reference, expected: 
         (Err(errno), Ok(_)) if may_refuse(*errno) => Agreement::Refused,
         _ => Agreement::Differ,
     }
+}
+
+/// A write of which only a part was done: that part, and the rest.
+pub(crate) fn in_part(op: &Op, outcome: &Outcome) -> Option<(Op, Op)> {
+    let (Op::Write { file, at, data, via }, Ok(Value::Count(count))) = (op, outcome) else { return None };
+    if *count == 0 || *count >= data.len {
+        return None;
+    }
+    let write = |at, len| Op::Write { file: file.clone(), at, data: Data { len, ..*data }, via: *via };
+    let behind = match at {
+        WriteAt::Offset(offset) => WriteAt::Offset(offset + count),
+        WriteAt::End => WriteAt::End,
+    };
+    Some((write(*at, *count), write(behind, data.len - count)))
+}
+
+/// Whether the rest of a write could not be done for want of room.
+pub(crate) fn is_full(outcome: &Outcome) -> bool {
+    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG))
 }
 
 /// Whether an op may need room on the disk that it had not been granted before.
@@ -189,11 +214,17 @@ pub(crate) fn promises_nothing(op: &Op, was_told: bool) -> bool {
 pub(crate) fn depends_on_block_size(op: &Op) -> bool {
     /// A block is at least as large as the smallest, and whole blocks of the largest are whole blocks of all.
     const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=4096;
-    let Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } = op else {
-        return false;
-    };
-    let is_whole = |block: u64| offset.is_multiple_of(block) && len.is_multiple_of(block);
-    is_whole(*BLOCK_BYTES.start()) && !is_whole(*BLOCK_BYTES.end())
+    let is_whole = |offset: u64, len: u64, block: u64| offset.is_multiple_of(block) && len.is_multiple_of(block);
+    match op {
+        Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } => {
+            is_whole(*offset, *len, *BLOCK_BYTES.start()) && !is_whole(*offset, *len, *BLOCK_BYTES.end())
+        }
+        Op::Write { via: WriteVia::Direct, at: WriteAt::Offset(offset), data, .. } => {
+            !is_whole(*offset, data.len, *BLOCK_BYTES.end())
+        }
+        Op::Write { via: WriteVia::Direct, at: WriteAt::End, .. } => true,
+        _ => false,
+    }
 }
 
 /// A tree without what belongs to the file system rather than to its user.
@@ -315,10 +346,26 @@ mod tests {
             ("fallocate(\"/f\", offset=4096, len=8192, how=collapse_range)", false),
             ("fallocate(\"/f\", offset=1, len=4096, how=collapse_range)", false),
             ("fallocate(\"/f\", offset=2048, len=4096, how=punch_hole)", false),
+            ("write(\"/f\", offset=4096, len=8192, fill=1, via=direct)", false),
+            ("write(\"/f\", offset=4096, len=1024, fill=1, via=direct)", true),
+            ("write(\"/f\", at=end, len=4096, fill=1, via=direct)", true),
+            ("write(\"/f\", at=end, len=1, fill=1)", false),
         ];
         for (op, expected) in cases {
             assert_eq!(depends_on_block_size(&op.parse().unwrap()), expected, "{op}");
         }
+    }
+
+    #[test]
+    fn a_write_that_was_done_in_part_is_one_of_that_length_and_a_rest() {
+        let in_part = |op: &str, count| in_part(&op.parse().unwrap(), &Ok(Value::Count(count)));
+        let told = |op: &str, count| in_part(op, count).map(|(part, rest)| format!("{part} {rest}"));
+        let (at, end) = ("write(\"/f\", offset=2, len=8, fill=1)", "write(\"/f\", at=end, len=8, fill=1)");
+        let parts = "write(\"/f\", offset=2, len=3, fill=1) write(\"/f\", offset=5, len=5, fill=1)";
+        assert_eq!(told(at, 3).as_deref(), Some(parts));
+        let parts = "write(\"/f\", at=end, len=3, fill=1) write(\"/f\", at=end, len=5, fill=1)";
+        assert_eq!(told(end, 3).as_deref(), Some(parts));
+        assert_eq!((told(at, 0), told(at, 8)), (None, None));
     }
 
     #[test]

@@ -118,11 +118,6 @@ impl FileSystemKind {
         kinds::kind(self).kib_min
     }
 
-    /// Whether names are removed, and modes and owners changed, where they lie: that takes no room.
-    pub fn overwrites_in_place(self) -> bool {
-        matches!(self, Self::Ext2 | Self::Ext3 | Self::Ext4 | Self::Minix)
-    }
-
     /// The file system as it is if nothing is asked for.
     pub fn usual(self) -> FileSystem {
         FileSystem::new(Which::Known(self), self.kib_min())
@@ -205,6 +200,12 @@ impl FileSystem {
     /// The kinds of ops that it has. Of one that nobody knows, the user says which to do (`--ops`).
     pub fn ops(&self) -> OpSet {
         self.facts().map_or(ALL_OPS, |kind| kind.ops)
+    }
+
+    /// Whether names are removed, and modes and owners changed, where they lie: that takes no room.
+    pub fn overwrites_in_place(&self) -> bool {
+        use FileSystemKind::{Ext2, Ext3, Ext4, Minix};
+        matches!(self.which, Which::Known(Ext2 | Ext3 | Ext4 | Minix))
     }
 
     /// Whether it has an op, of a kind that it has, with these arguments.

@@ -279,7 +279,7 @@ impl Target for GuestTarget {
     }
 
     fn needs_room_to_free(&self) -> bool {
-        !self.file_system.kind.overwrites_in_place()
+        !self.file_system.overwrites_in_place()
     }
 
     /// The kernel makes a flush of every FUA write, because the disk says that it knows none.

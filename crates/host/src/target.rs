@@ -271,7 +271,7 @@ impl Target for HostTarget {
     }
 
     fn needs_room_to_free(&self) -> bool {
-        !matches!(&self.subject, Subject::Kernel(file_system) if file_system.kind.overwrites_in_place())
+        !self.subject.file_system.overwrites_in_place()
     }
 
     /// A loop device makes a flush of every FUA write.

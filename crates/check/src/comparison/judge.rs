@@ -7,7 +7,7 @@
 use disk::OpIndex;
 use explore::Property;
 use smallvec::SmallVec;
-use vfs::{Errno, Op, Outcome, Tree, tree::Aspect};
+use vfs::{Errno, Op, Outcome, Tree, Value, tree::Aspect};
 
 use super::{Comparison, SideState, state::Compared};
 use crate::{
@@ -76,6 +76,13 @@ impl Comparison {
         }
         let refusal = self.refusal(before, op, (&sides, &judged.outcomes));
         let mut compared = judged.outcomes.clone();
+        if let Some((part, written)) = self.part_that_fits(op, index, (&sides, &judged.outcomes)) {
+            for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| **outcome != written) {
+                judged.refused = true;
+                sides[number] = before.now.sides[number].clone();
+                *outcome = self.side(number).run(&mut sides[number], &part, index);
+            }
+        }
         if let Some(refusal) = &refusal {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_ok()) {
                 judged.refused = true;
@@ -94,6 +101,20 @@ impl Comparison {
             judged.next = Some(before.after(op, &judged.outcomes, &compared[0], (sides, tree.clone())));
         }
         judged
+    }
+
+    /// What a side has done of a write, and what it said, if it wrote less than the others and has no room for the rest.
+    fn part_that_fits(
+        &self,
+        op: &Op,
+        index: OpIndex,
+        (sides, said): (&[SideState], &[Outcome]),
+    ) -> Option<(Op, Outcome)> {
+        let written = |number: &usize| if let Ok(Value::Count(count)) = said[*number] { count } else { u64::MAX };
+        let least = (0..said.len()).min_by_key(written)?;
+        let (part, rest) = legal::in_part(op, &said[least])?;
+        let outcome = self.side(least).run(&mut sides[least].clone(), &rest, index);
+        legal::is_full(&outcome).then(|| (part, said[least].clone()))
     }
 
     /// What a side said that has no room for the op, and may say so.
