@@ -29,6 +29,7 @@ use crate::{
     state::{Foreseen, State},
     tally::Tally,
     target::{Finding, Target},
+    unmounted::Unmounted,
     workload::{Lack, Lacking, Workload},
 };
 
@@ -107,8 +108,9 @@ pub struct Checker<'a, T: Target> {
     pub(crate) counts: Counts,
     pub(crate) haste: Haste,
     pub(crate) tally: Tally,
+    pub(crate) unmounted: Unmounted,
     repeated: Mutex<Repeated>,
-    workload: Workload,
+    pub(crate) workload: Workload,
     scorer: Scorer,
 }
 
@@ -134,6 +136,13 @@ impl<'a, T: Target> Checker<'a, T> {
         self
     }
 
+    /// The same in a search that goes so deep and no deeper.
+    #[must_use]
+    pub fn depth(mut self, depth: Option<u32>) -> Self {
+        self.unmounted = Unmounted::AtTheEnd { depth };
+        self
+    }
+
     /// The same; unless `memoise`, every recovery is run, whatever was recovered before.
     #[must_use]
     pub fn memoise(mut self, memoise: bool) -> Self {
@@ -143,18 +152,18 @@ impl<'a, T: Target> Checker<'a, T> {
         self
     }
 
-    /// A checker that runs every recovery twice: one that is not deterministic shows on its own, whatever was recovered
-    /// before.
+    /// A checker that runs every recovery twice, and unmounts after every op: what is not deterministic, and what is
+    /// not given back, shows on its own, whatever was done before.
     pub(crate) fn twice(target: &'a T, options: CheckOptions) -> Self {
-        Self::with(target, options, Again::Each)
+        Self { unmounted: Unmounted::Always, ..Self::with(target, options, Again::Each) }
     }
 
     fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
         let recoverer = Recoverer::new(options.probe, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(None), Workload::default());
         let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
-        let repeated = Mutex::default();
-        Self { target, options, recoverer, interruptions, counts, haste, tally, repeated, workload, scorer }
+        let (repeated, unmounted) = (Mutex::default(), Unmounted::AtTheEnd { depth: None });
+        Self { target, options, recoverer, interruptions, counts, haste, tally, unmounted, repeated, workload, scorer }
     }
 
     /// How much has been done, what was only done again left out.
@@ -340,12 +349,15 @@ impl<'a, T: Target> Checker<'a, T> {
         if !faults.is_empty() && self.target.may_shut_down() {
             next.aftermath.hurt();
         }
-        let broken = wrong.iter().any(Finding::is_critical);
+        let mut broken = wrong.iter().any(Finding::is_critical);
+        let complaint = if broken { None } else { self.complaint_at_unmount(next) };
         let which = self.judged_on_return();
         if !broken && !failed && !quiet && !next.aftermath.is_over() && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
         }
-        for Finding { property, detail } in &wrong {
+        // What is not given back after a failure is not looked for again in what follows.
+        broken |= complaint.is_some() && next.aftermath.is_hurt();
+        for Finding { property, detail } in wrong.iter().chain(&complaint) {
             let mishap = &|| made.mishap(None);
             visit(Transition::Violation { property: *property, detail: &|| detail.clone(), mishap });
         }

@@ -49,10 +49,13 @@ impl<T: Target> State<T> {
     }
 
     /// A mount that fails for want of a request leaves nothing to look at, so it is tried again, as often as requests
-    /// may fail.
+    /// may fail. What complains when it is unmounted is not mounted again: the complaint would be forgotten.
     fn remount(&mut self, target: &T, task: usize, retries: usize) -> Outcome {
         target.unmount(&mut self.mounted, &mut self.disk)?;
         self.tasks[task].pc = UNMOUNTED;
+        if target.complaint(&self.mounted).is_some() {
+            return Ok(Value::Done);
+        }
         let first = target.mount(&mut self.disk);
         self.mounted = (0..retries).fold(first, |mounted, _| mounted.or_else(|_| target.mount(&mut self.disk)))?;
         Ok(Value::Done)
@@ -70,6 +73,10 @@ impl<T: Target> State<T> {
         faults: &Faults,
         foreseen: Option<Foreseen>,
     ) -> Vec<Finding> {
+        // It is wrong whatever failed.
+        if let Some(complaint) = target.complaint(&self.mounted) {
+            return vec![complaint];
+        }
         let foreseen = foreseen.unwrap_or_else(|| self.foresee(&done.op));
         let mut wrong = self.finish_unexcused(target, (done, outcome), foreseen, !faults.is_empty());
         if !faults.is_empty() {
@@ -91,9 +98,6 @@ impl<T: Target> State<T> {
         expected: Foreseen,
         may_fail: bool,
     ) -> Vec<Finding> {
-        if let Some(complaint) = target.complaint(&self.mounted) {
-            return vec![complaint];
-        }
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
         let is_hurt = target.may_shut_down() && (may_fail || self.aftermath.is_hurt());
         if is_hurt && is_unmounted && outcome.is_ok() {

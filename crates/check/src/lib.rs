@@ -32,6 +32,7 @@ mod story;
 mod tally;
 mod target;
 mod trace;
+mod unmounted;
 mod weighted;
 mod workload;
 

@@ -231,6 +231,7 @@ impl<T: Target> Checkable for T {
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
         let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score).memoise(run.memoise);
+        let checker = checker.depth(run.budget.depth);
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let noted = Noted::new(&checker, run.note_states);

@@ -73,6 +73,13 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// What is reported to be wrong if it is unmounted now: something that was not given back shows at no other time.
+    /// It stays as it is, so that a copy must be unmounted.
+    fn complaint_at_unmount(&self, mounted: &Self::Mounted, disk: &Disk) -> Option<Finding> {
+        let _ = (mounted, disk);
+        None
+    }
+
     /// Appends the bytes of the memory that decide the future, besides the disk and the tree.
     fn encode(&self, mounted: &Self::Mounted, bytes: &mut Vec<u8>);
 

@@ -21,6 +21,8 @@ use crate::{
 
 /// The kernel panicked, oopsed, warned, or was killed by what it did.
 const KERNEL_BUG: Property = Property::critical("kernel-bug");
+/// When it was unmounted, the kernel found that something was not given back.
+const KERNEL_LEAKS: Property = Property::critical("kernel-leaks");
 /// The kernel did not come back from an op.
 const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 /// The file system found damage on its disk that no failed request explains.
@@ -97,6 +99,8 @@ impl Runner {
 
     /// Unmounts whatever is mounted, on a copy of its disk that is thrown away. A kernel that cannot, or that warns
     /// of itself then (of inodes that are still in use, say), is not to be trusted any more: another takes its place.
+    /// Nobody hears of it here: who is to blame is asked by [`Runner::leave`], whose answer does not depend on which
+    /// guest was taken for what.
     fn clear(&self, seat: &mut Seat) -> Result<(), Trouble> {
         let _pinned = pin(seat.guest.core());
         if let Some((_, mut image)) = seat.mounted.take() {
@@ -108,6 +112,25 @@ impl Runner {
             }
         }
         Ok(())
+    }
+
+    /// Unmounts a session, on a copy of its disk that is thrown away; what is wrong then.
+    pub fn leave(&self, session: &Session, image: &Image) -> Result<Option<Arc<Finding>>, Trouble> {
+        let seat = self.seat_in(session, image)?;
+        let (answer, complaint) = self.end(seat, &mut image.clone(), session)?;
+        let refused = |errno| Arc::new(Finding { property: KERNEL_LEAKS, detail: format!("it failed with {errno}") });
+        Ok(complaint.or_else(|| answer.err().map(refused)))
+    }
+
+    /// Unmounts what a guest has mounted and gives it back; what came of it, and what is wrong then.
+    pub fn end(&self, mut seat: Seat, storage: &mut dyn Storage, session: &Session) -> Result<Ended, Trouble> {
+        let _pinned = pin(seat.guest.core());
+        let answer = run(&mut seat, storage, &[Step::Unmount])?.pop().unwrap_or(Err(Errno::EIO));
+        seat.mounted = None;
+        if answer.is_err() {
+            return Ok((answer, None));
+        }
+        Ok((answer, self.put_back(seat, session, KERNEL_LEAKS)))
     }
 
     /// Does again what led to a session; what the disk looks like then.
@@ -162,7 +185,7 @@ impl Runner {
         let session = session(Failed { requests, allocation: allocation_failed(step, &answer, disk) });
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
             seat.mounted = None;
-            let complaint = self.put_back(seat, &session);
+            let complaint = self.put_back(seat, &session, KERNEL_BUG);
             return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
         }
         let tree = match run(&mut seat, &mut Looked(disk), &[Step::Observe])?.pop() {
@@ -171,22 +194,26 @@ impl Runner {
             _ => Err(Errno::EIO),
         };
         seat.mounted = Some((session.id, disk.image().clone()));
-        let complaint = self.put_back(seat, &session);
+        let complaint = self.put_back(seat, &session, KERNEL_BUG);
         Ok((answer, Mounted { session: Arc::new(session), tree, complaint }))
     }
 
-    /// Gives a guest back, unless its kernel has complained: then it is not to be trusted.
-    pub fn put_back(&self, mut seat: Seat, session: &Session) -> Option<Arc<Finding>> {
+    /// Gives a guest back, unless its kernel has complained: then it is not to be trusted. What is wrong with the kernel
+    /// itself is a violation of `bug`.
+    fn put_back(&self, mut seat: Seat, session: &Session, bug: Property) -> Option<Arc<Finding>> {
         let complaint = seat.guest.complaint();
         let counts = |complaint: &Complaint| !(complaint.is_about_the_disk && session.saw_failures());
         if let Some(complaint) = complaint.filter(counts) {
-            let property = if complaint.is_about_the_disk { DAMAGE_REPORTED } else { KERNEL_BUG };
+            let property = if complaint.is_about_the_disk { DAMAGE_REPORTED } else { bug };
             return Some(Arc::new(Finding { property, detail: complaint.text }));
         }
         self.pool.put(seat);
         None
     }
 }
+
+/// What an unmount answered, and what was wrong with the kernel then.
+pub(crate) type Ended = (Answer, Option<Arc<Finding>>);
 
 /// What was done, with the same allocation failing.
 fn step_again(Done { op, failed }: &Done) -> Step {

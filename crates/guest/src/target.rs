@@ -20,8 +20,8 @@ use vfs::{
 use crate::{
     FileSystem, Kernel,
     fsck::{self, Verdict},
-    pool::{Pool, pin},
-    runner::{Runner, Trouble, run},
+    pool::Pool,
+    runner::{Runner, Trouble},
     session::{Failed, Session},
     storage::Live,
 };
@@ -107,6 +107,9 @@ impl GuestTarget {
     fn check_after_the_kernel(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         let mut mounted = self.mount(disk)?;
         self.unmount(&mut mounted, disk)?;
+        if let Some(complaint) = self.complaint(&mounted) {
+            return Ok(vec![complaint]);
+        }
         let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
         Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
     }
@@ -171,15 +174,12 @@ impl Target for GuestTarget {
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let lies = self.file_system.flushes_are_lies;
-        let unmounted = runner.seat_in(&mounted.session, disk.image()).and_then(|mut seat| {
-            let _pinned = pin(seat.guest.core());
-            let answers = run(&mut seat, &mut Live::new(disk, lies), &[Step::Unmount])?;
-            seat.mounted = None;
-            mounted.complaint = runner.put_back(seat, &mounted.session);
-            Ok(answers)
-        });
-        match unmounted {
-            Ok(mut answers) => answers.pop().unwrap_or(Err(Errno::EIO)).map(|_| ()),
+        let seat = runner.seat_in(&mounted.session, disk.image());
+        match seat.and_then(|seat| runner.end(seat, &mut Live::new(disk, lies), &mounted.session)) {
+            Ok((answer, complaint)) => {
+                mounted.complaint = complaint;
+                answer.map(|_| ())
+            }
             Err(trouble) => {
                 *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
                 Err(Errno::EIO)
@@ -220,6 +220,11 @@ impl Target for GuestTarget {
 
     fn complaint(&self, mounted: &Mounted) -> Option<Finding> {
         mounted.complaint.as_deref().cloned()
+    }
+
+    fn complaint_at_unmount(&self, mounted: &Mounted, disk: &Disk) -> Option<Finding> {
+        let left = self.prepared().runner.leave(&mounted.session, disk.image());
+        left.unwrap_or_else(|trouble| Some(trouble.finding())).as_deref().cloned()
     }
 
     /// All that led here since the mount. Two ways to the same tree and disk are two states: what a kernel keeps in

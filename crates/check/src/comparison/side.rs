@@ -197,8 +197,11 @@ impl<T: Target> Side for T {
     }
 }
 
+/// What complains when it is unmounted is not mounted again: the complaint would be forgotten.
 fn remount<T: Target>(target: &T, mounted: &mut T::Mounted, disk: &mut Disk) -> Outcome {
     target.unmount(mounted, disk)?;
-    *mounted = target.mount(disk)?;
+    if target.complaint(mounted).is_none() {
+        *mounted = target.mount(disk)?;
+    }
     Ok(Value::Done)
 }

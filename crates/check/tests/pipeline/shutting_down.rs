@@ -1,15 +1,18 @@
 //! File systems that give up when a request has failed, as those of Linux do: which of them are right, which are not.
 
-use check::{CheckOptions, Finding, Promise, Target, Task, View};
+use check::{CheckOptions, Checkable as _, Finding, Promise, RunOptions, Target, Task, View, Workload};
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image, IoError};
+use explore::Budget;
 use vfs::{Errno, File, Op, Outcome, Path, Tree, Value, contract::Contract};
 
 use crate::{
     searching::{minimised, options, search, trace_of, violated},
-    toy::{create, tree_of},
+    toy::{BAD, create, found_if, tree_of},
 };
 
 const FILES: [&str; 2] = ["a", "b"];
+/// What is said of something that is not given back.
+const LEFT: &str = "unmounted then: something is still in use";
 
 /// The one thing that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,10 @@ enum Flaw {
     Lies,
     /// It does not say that it may give up.
     Undeclared,
+    /// What a failed write needed is never given back.
+    LeaksWhatFailed,
+    /// What the second file needs is never given back.
+    LeaksForNothing,
 }
 
 /// A file is a block that does not begin with a zero. What is done stays in memory until it is synced; from the first
@@ -37,6 +44,9 @@ struct Fragile(Flaw);
 struct Memory {
     files: [bool; 2],
     is_read_only: bool,
+    /// Whether something is not given back, and whether an unmount has found out.
+    leaks: bool,
+    complains: bool,
 }
 
 impl Fragile {
@@ -49,6 +59,7 @@ impl Fragile {
         let done = written.try_for_each(|result| result).and_then(|()| disk.flush());
         if done.is_err() {
             memory.is_read_only = true;
+            memory.leaks = self.0 == Flaw::LeaksWhatFailed;
             if self.0 == Flaw::Destroys {
                 let _ = disk.write(Block(0), &[0; 4]).and_then(|()| disk.flush());
             }
@@ -65,6 +76,7 @@ impl Fragile {
             return Err(if self.0 == Flaw::WrongWord { Errno::ENOENT } else { Errno::EROFS });
         }
         memory.files[file] = true;
+        memory.leaks |= self.0 == Flaw::LeaksForNothing && file == 1;
         Ok(Value::Done)
     }
 }
@@ -77,13 +89,22 @@ impl Target for Fragile {
     }
 
     fn mount(&self, disk: &mut Disk) -> Result<Memory, Errno> {
-        Ok(Memory { files: [0, 1].map(|block| disk.block(Block(block))[0] != 0), is_read_only: false })
+        Ok(Memory { files: [0, 1].map(|block| disk.block(Block(block))[0] != 0), ..Memory::default() })
     }
 
     fn unmount(&self, memory: &mut Memory, disk: &mut Disk) -> Result<(), Errno> {
         // Nobody could be told.
         let _ = self.write_back(memory, disk);
+        memory.complains = memory.leaks;
         Ok(())
+    }
+
+    fn complaint(&self, memory: &Memory) -> Option<Finding> {
+        found_if(memory.complains, BAD, "something is still in use").pop()
+    }
+
+    fn complaint_at_unmount(&self, memory: &Memory, _: &Disk) -> Option<Finding> {
+        found_if(memory.leaks, BAD, "something is still in use").pop()
     }
 
     fn step(&self, memory: &mut Memory, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -105,7 +126,7 @@ impl Target for Fragile {
     }
 
     fn encode(&self, memory: &Memory, bytes: &mut Vec<u8>) {
-        bytes.push(u8::from(memory.is_read_only));
+        bytes.push(u8::from(memory.is_read_only) | u8::from(memory.leaks) << 1);
     }
 
     fn promise(&self) -> Promise {
@@ -173,4 +194,31 @@ fn what_goes_beyond_giving_up_is_found() {
 fn a_call_that_can_say_that_it_failed_is_taken_at_its_word() {
     let trace = trace_of(&Fragile(Flaw::Lies), faulty(CrashMode::Flushed), "pinned-name");
     assert!(matches!(trace.ops.last(), Some(Op::Fsync { .. })), "{trace:?}");
+}
+
+/// What is not given back shows when it is unmounted, be it by nobody but the checker, and the trace ends with the op
+/// that did not give it back.
+#[test]
+fn what_is_not_given_back_is_found_at_the_end_of_every_way() {
+    let leaky = Fragile(Flaw::LeaksWhatFailed);
+    let trace = minimised(&leaky, &trace_of(&leaky, faulty(CrashMode::Off), BAD.name));
+    assert_eq!((&trace.ops[..], trace.detail.as_str()), (&[Op::Sync][..], LEFT));
+    // Without a failure it shows where a search ends: at the end of a script, or as deep as it goes.
+    let leaky = Fragile(Flaw::LeaksForNothing);
+    let script = [create("a"), create("b")];
+    for (workload, depth) in [(Workload::scripted(&script), None), (Workload::default(), Some(2))] {
+        let budget = Budget { depth, ..Budget::default() };
+        let run = RunOptions { workload, budget, ..RunOptions::exhaustive("under test") };
+        let report = leaky.check(options(CrashMode::Off, Contract::Fsynced), &run, &mut |_, _| {}).unwrap();
+        let trace = minimised(&leaky, &report.violations.first().expect("it is found").trace);
+        assert_eq!((&trace.ops[..], trace.property.as_str(), trace.detail.as_str()), (&script[1..], BAD.name, LEFT));
+    }
+}
+
+/// Deeper, it is a remount among the ops that shows it first.
+#[test]
+fn a_remount_that_complains_is_heard() {
+    let report = search(&Fragile(Flaw::LeaksForNothing), options(CrashMode::Off, Contract::Fsynced));
+    let found = report.violations.iter().find(|violated| violated.property == BAD.name).expect("it is found");
+    assert_eq!(found.trace.ops, [create("a"), create("b"), Op::Remount]);
 }
