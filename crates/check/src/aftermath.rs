@@ -4,7 +4,7 @@
 //! it back may still be found after a power cut, even when later ops have returned: taking it back needs no flush.
 
 use disk::{DiskLog, Faults, OpIndex};
-use vfs::Op;
+use vfs::{Op, Tree};
 
 use crate::target::Task;
 
@@ -19,13 +19,15 @@ pub(crate) struct Aftermath {
     is_hurt: bool,
     /// Whether a persistence call has said since that it failed.
     was_told: bool,
+    /// What a target that has given up showed when it did.
+    shown: Option<Tree>,
     /// Whether what follows cannot be judged.
     is_over: bool,
 }
 
 impl Aftermath {
     pub fn is_empty(&self) -> bool {
-        self.disturbed.is_empty() && self.given_up.is_empty() && !self.is_hurt && !self.was_told
+        self.disturbed.is_empty() && self.given_up.is_empty() && !self.is_hurt && !self.was_told && self.shown.is_none()
     }
 
     /// Whether a request failed since the mount, and the target may have shut itself down.
@@ -44,6 +46,20 @@ impl Aftermath {
 
     pub fn tell(&mut self) {
         self.was_told = true;
+    }
+
+    /// What a target that has given up showed when it did, if it could be read then. Nothing changes it any more.
+    pub fn shown(&self) -> Option<&Tree> {
+        self.shown.as_ref()
+    }
+
+    pub fn show(&mut self, tree: Tree) {
+        self.shown = Some(tree);
+    }
+
+    /// What was mounted again shows what is on the disk.
+    pub fn hide(&mut self) {
+        self.shown = None;
     }
 
     /// Whether what follows cannot be judged, so that the search does not go on from here.
@@ -95,6 +111,9 @@ impl Aftermath {
             return;
         }
         bytes.push(u8::from(self.is_hurt) | u8::from(self.was_told) << 1);
+        if let Some(shown) = &self.shown {
+            bytes.extend_from_slice(&shown.fingerprint().to_le_bytes());
+        }
         let is_disturbed = |task: &Task| self.disturbed.iter().any(|(op, _)| *op == task.index);
         bytes.extend(tasks.iter().map(|task| u8::from(is_disturbed(task))));
         for op in self.given_up() {

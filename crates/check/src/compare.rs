@@ -109,6 +109,7 @@ impl<T: Target> State<T> {
             let found = target.observe(&self.mounted, &self.disk);
             found.is_ok_and(|found| found.same_as(&expected.reference.tree()))
         };
+        let has_given_up = is_hurt && target.has_given_up(&self.mounted);
         let part = self.part_that_fits(target, &done.op, outcome);
         let expected = part.as_ref().map_or(expected, |part| self.foresee(part));
         let op = part.as_ref().unwrap_or(&done.op);
@@ -119,6 +120,7 @@ impl<T: Target> State<T> {
                 if is_hurt
                     && !is_unmounted
                     && outcome.as_ref().err().is_some_and(|errno| self.may_say_when_hurt(target, *errno)) => {}
+            Agreement::Differ if has_given_up && self.is_as_shown(target, &done.op, outcome) => {}
             Agreement::Same => self.reference = expected.reference,
             Agreement::Refused => {}
             Agreement::Differ => {
@@ -146,6 +148,7 @@ impl<T: Target> State<T> {
         }
         let mut wrong = match target.observe(&self.mounted, &self.disk) {
             Err(errno) if is_hurt && legal::may_be_unreadable_when_hurt(errno) => Vec::new(),
+            Ok(found) if has_given_up => self.compare_with_shown(target, &done.op, outcome, found),
             _ => self.compare_trees(target),
         };
         if self.tasks.is_empty() {
@@ -173,14 +176,37 @@ impl<T: Target> State<T> {
         legal::may_say_when_hurt(errno) || (legal::may_be_unreadable_when_hurt(errno) && is_unreadable(errno))
     }
 
+    /// Whether an op comes to what it should on the tree that was shown when the target gave up.
+    fn is_as_shown(&self, target: &T, op: &Op, outcome: &Outcome) -> bool {
+        self.aftermath.shown().is_some_and(|shown| on(shown, target, op).1 == *outcome)
+    }
+
+    /// The op in which a target gives up may be seen in part. From then on only what succeeds changes anything.
+    fn compare_with_shown(&mut self, target: &T, op: &Op, outcome: &Outcome, found: Tree) -> Vec<Finding> {
+        let shown = self.aftermath.shown();
+        let expected = shown.map(|shown| if outcome.is_ok() { on(shown, target, op).0 } else { shown.clone() });
+        let wrong = expected.filter(|expected| !found.same_as(expected)).map(|expected| Finding {
+            property: TREE,
+            detail: format!("it had given up, but {}", differences(&found, &expected)),
+        });
+        self.aftermath.show(found);
+        wrong.into_iter().collect()
+    }
+
     /// A file system that was hurt was mounted again. It may have given up what was only in memory, and is judged as if
     /// the power had been cut. Where it is not what it was before, and a request failed only now (`may_fail`) or writes
-    /// are still pending, nobody can say what of it is durable; then the search ends here.
+    /// are still pending, nobody can say what of it is durable; then the search ends here. So it does where nothing can
+    /// be read before fsck has run.
     fn come_back(&mut self, target: &T, may_fail: bool) -> Vec<Finding> {
         self.recent.push(OpKind::Remount, None);
         self.history.pass_over();
+        self.aftermath.hide();
         let found = match target.observe(&self.mounted, &self.disk) {
             Ok(found) => found,
+            Err(errno) if legal::may_say_when_hurt(errno) && target.awaits_fsck(&self.disk) => {
+                self.aftermath.end_here();
+                return target.invariants(&self.mounted, &self.disk);
+            }
             Err(errno) => return vec![Finding { property: TREE, detail: format!("cannot be read: {errno}") }],
         };
         if !found.same_as(&self.reference.tree()) {
@@ -198,6 +224,9 @@ impl<T: Target> State<T> {
                 (self.reference, self.history) = (reference, history.after_ops(self.ops));
                 self.returned.clear();
                 self.aftermath = Aftermath::default();
+                if target.awaits_fsck(&self.disk) {
+                    self.aftermath.hurt();
+                }
             }
         }
         target.invariants(&self.mounted, &self.disk)
@@ -228,6 +257,13 @@ impl<T: Target> State<T> {
             })
             .collect()
     }
+}
+
+/// What an op makes of a tree, and what it returns.
+fn on<T: Target>(tree: &Tree, target: &T, op: &Op) -> (Tree, Outcome) {
+    let mut reference = past(target, tree).0;
+    let outcome = reference.apply(op);
+    (reference.tree(), outcome)
 }
 
 fn broken_by_remount(breach: &Breach) -> Finding {

@@ -15,6 +15,10 @@
 //!   changed by an op that was refused. One that has shut down may refuse to be read as well, or have dropped what it
 //!   could not write, so that a name leads to nothing that is still there (`ENOENT`, by f2fs). Where reading the tree
 //!   says that, ops may say it too.
+//! - **One that has given up shows what it had in memory.** Where a target says that it could be written to when it was
+//!   mounted and cannot any more ([`Target::has_given_up`](crate::Target::has_given_up)), it may have stopped in the
+//!   middle of the op in which it gave up: btrfs aborts its transaction then, and memory has what the op had done so
+//!   far. None of that comes to the disk. Later ops find what was shown at that moment, and change nothing of it.
 //! - **A mount after that is a recovery.** What was only in memory when the file system gave up is gone, so what is
 //!   mounted again is judged as after a power cut: what was pinned must be there.
 //! - **`sync` cannot say that it failed**: sync(2) returns nothing, and neither does an unmount. Once a request has

@@ -303,7 +303,7 @@ impl<T: Target> State<T> {
     pub(crate) fn settle(&mut self, target: &T, options: &CheckOptions) {
         if options.forgets_what_was_judged(target) && options.crash != CrashMode::Flushed {
             // Every write counts as durable from now on, which leaves nothing to enumerate again.
-            self.disk = Disk::with_cache(self.disk.image().clone(), target.cache());
+            self.disk = self.disk.all_durable(target.cache());
         } else {
             self.disk.settle();
         }

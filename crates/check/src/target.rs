@@ -218,6 +218,20 @@ pub trait Target: Send + Sync {
         true
     }
 
+    /// Whether it could be written to when it was mounted and cannot any more: it has shut itself down, perhaps in the
+    /// middle of an op, and what it shows is not what lies on the disk. Asked of one that may shut down.
+    fn has_given_up(&self, mounted: &Self::Mounted) -> bool {
+        let _ = mounted;
+        false
+    }
+
+    /// Whether writes are missing on this disk for which only [`Target::fsck`] makes up. Until it has run, which is after
+    /// the next crash, what is mounted may be damaged.
+    fn awaits_fsck(&self, disk: &Disk) -> bool {
+        let _ = disk;
+        false
+    }
+
     /// How many ops are under way at the same time.
     fn tasks(&self) -> usize {
         1

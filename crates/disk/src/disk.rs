@@ -32,6 +32,12 @@ impl Disk {
         Self { log, op: None, recorder: None, faults: None, corruptor: None, lacks_writes: false }
     }
 
+    /// The same with a cache of so many entries, all of it durable, and without the log of how it came there.
+    #[must_use]
+    pub fn all_durable(&self, cache: Option<usize>) -> Self {
+        Self { lacks_writes: self.lacks_writes, ..Self::with_cache(self.image().clone(), cache) }
+    }
+
     /// The shape of the disk.
     pub fn geometry(&self) -> Geometry {
         self.log.base().geometry()

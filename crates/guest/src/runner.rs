@@ -186,16 +186,21 @@ impl Runner {
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
             seat.mounted = None;
             let complaint = self.put_back(seat, &session, KERNEL_BUG);
-            return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
+            let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
+            return Ok((answer, Mounted { session, tree, complaint, has_given_up: false }));
         }
-        let tree = match run(&mut seat, &mut Looked(disk), &[Step::Observe])?.pop() {
+        let looks = [Step::Observe, Step::MayWrite];
+        let looks = if session.saw_failures() { &looks[..] } else { &looks[..1] };
+        let mut seen = run(&mut seat, &mut Looked(disk), looks)?.into_iter();
+        let tree = match seen.next() {
             Some(Ok(Got::Tree(tree))) => Ok(self.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
         };
+        let has_given_up = matches!(seen.next(), Some(Err(Errno::EROFS)));
         seat.mounted = Some((session.id, disk.image().clone()));
         let complaint = self.put_back(seat, &session, KERNEL_BUG);
-        Ok((answer, Mounted { session: Arc::new(session), tree, complaint }))
+        Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
     }
 
     /// Gives a guest back, unless its kernel has complained: then it is not to be trusted. What is wrong with the kernel

@@ -60,6 +60,8 @@ pub struct Mounted {
     pub(crate) tree: Result<Tree, Errno>,
     /// What was wrong with the kernel in the last op, if anything was.
     pub(crate) complaint: Option<Arc<Finding>>,
+    /// Whether it could be written to when it was mounted, and cannot any more.
+    pub(crate) has_given_up: bool,
 }
 
 impl GuestTarget {
@@ -129,7 +131,7 @@ fn step(op: &Op, disk: &Disk) -> Step {
 impl Mounted {
     /// Nothing is mounted, because the guest is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
-        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()) }
+        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()), has_given_up: false }
     }
 }
 
@@ -148,8 +150,7 @@ impl Target for GuestTarget {
     fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
         let runner = &self.prepared().runner;
         let base = disk.image().clone();
-        // Without a journal, only fsck recovers, and it does not run before every mount.
-        let is_excused = disk.lacks_writes() && self.file_system.recovers_by_fsck();
+        let is_excused = self.awaits_fsck(disk);
         let begin = |failed| {
             let session = Session::begin(base.clone(), failed);
             if is_excused { session.excused() } else { session }
@@ -285,6 +286,15 @@ impl Target for GuestTarget {
 
     fn needs_room_to_free(&self) -> bool {
         !self.file_system.overwrites_in_place()
+    }
+
+    fn has_given_up(&self, mounted: &Mounted) -> bool {
+        mounted.has_given_up
+    }
+
+    /// Without a journal, only fsck recovers, and it does not run before every mount.
+    fn awaits_fsck(&self, disk: &Disk) -> bool {
+        disk.lacks_writes() && self.file_system.recovers_by_fsck()
     }
 
     /// The kernel makes a flush of every FUA write, because the disk says that it knows none.

@@ -6,7 +6,7 @@
 use std::os::fd::OwnedFd;
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, openat},
+    fs::{Access, CWD, Mode, OFlags, access, openat},
     io,
     mount::MountFlags,
     process::{chdir, chroot, fchdir},
@@ -93,6 +93,8 @@ pub struct Stage<M> {
     files: Files,
     /// What is hidden of what is mounted.
     mounted: Option<Vec<Hidden>>,
+    /// Whether it could be written to when it was mounted.
+    could_be_written: bool,
 }
 
 impl<M: Mounter> Stage<M> {
@@ -102,7 +104,14 @@ impl<M: Mounter> Stage<M> {
     /// The root directory cannot be opened.
     pub fn new(mounter: M, mount_point: &str) -> io::Result<Self> {
         let old_root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { mounter, mount_point: mount_point.to_owned(), old_root, files: Files::new(), mounted: None })
+        Ok(Self {
+            mounter,
+            mount_point: mount_point.to_owned(),
+            old_root,
+            files: Files::new(),
+            mounted: None,
+            could_be_written: false,
+        })
     }
 
     /// What mounts here.
@@ -140,6 +149,8 @@ impl<M: Mounter> Stage<M> {
                 Ok(Got::Tried { outcome, allocations })
             }
             Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),
+            Step::MayWrite if self.could_be_written => may_write().map(|()| Got::Done).map_err(errno),
+            Step::MayWrite => Ok(Got::Done),
             Step::Unmount => self.leave(M::unmount).map(|()| Got::Done),
             Step::Kill => self.leave(M::kill).map(|()| Got::Done),
         }
@@ -157,6 +168,7 @@ impl<M: Mounter> Stage<M> {
             let _ = self.leave(M::unmount);
             return Err(errno(error));
         }
+        self.could_be_written = may_write().is_ok();
         Ok(())
     }
 
@@ -168,6 +180,11 @@ impl<M: Mounter> Stage<M> {
         self.mounted = None;
         Ok(())
     }
+}
+
+/// Whether the kernel lets anything in the present root be changed. No file system is asked.
+fn may_write() -> io::Result<()> {
+    access("/", Access::WRITE_OK)
 }
 
 /// What of the options is a flag of the system call, and what is left for the file system. Reading must not write, so

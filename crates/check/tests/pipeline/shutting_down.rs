@@ -30,6 +30,8 @@ enum Flaw {
     Lies,
     /// It does not say that it may give up.
     Undeclared,
+    /// When it stops in the middle of an op, it goes on as if nothing had happened.
+    GoesOn,
     /// What a failed write needed is never given back.
     LeaksWhatFailed,
     /// What the second file needs is never given back.
@@ -37,7 +39,8 @@ enum Flaw {
 }
 
 /// A file is a block that does not begin with a zero. What is done stays in memory until it is synced; from the first
-/// failed write on, nothing is written and every change is refused, until it is mounted again.
+/// failure on, nothing is written and every change is refused, until it is mounted again. A file for which there is no
+/// memory gets the wrong name.
 struct Fragile(Flaw);
 
 #[derive(Clone, Debug, Default)]
@@ -67,13 +70,21 @@ impl Fragile {
         done
     }
 
-    fn create(&self, memory: &mut Memory, file: usize) -> Outcome {
+    fn create(&self, memory: &mut Memory, disk: &Disk, file: usize) -> Outcome {
         if self.0 == Flaw::ForNothing && memory.files[0] {
             memory.is_read_only = true;
         }
         if memory.is_read_only {
             memory.files[file] |= self.0 == Flaw::Pretends;
             return Err(if self.0 == Flaw::WrongWord { Errno::ENOENT } else { Errno::EROFS });
+        }
+        if memory.files[file] {
+            return Err(Errno::EEXIST);
+        }
+        if disk.allocate().is_err() {
+            memory.files[1 - file] = true;
+            memory.is_read_only = self.0 != Flaw::GoesOn;
+            return Err(Errno::ENOMEM);
         }
         memory.files[file] = true;
         memory.leaks |= self.0 == Flaw::LeaksForNothing && file == 1;
@@ -117,7 +128,7 @@ impl Target for Fragile {
                 Err(_) if self.0 != Flaw::Lies => Err(Errno::EIO),
                 _ => Ok(Value::Done),
             },
-            op => self.create(memory, usize::from(*op == create("b"))),
+            op => self.create(memory, disk, usize::from(*op == create("b"))),
         })
     }
 
@@ -150,6 +161,10 @@ impl Target for Fragile {
     fn may_shut_down(&self) -> bool {
         self.0 != Flaw::Undeclared
     }
+
+    fn has_given_up(&self, memory: &Memory) -> bool {
+        memory.is_read_only
+    }
 }
 
 fn faulty(crash: CrashMode) -> CheckOptions {
@@ -173,6 +188,7 @@ fn what_goes_beyond_giving_up_is_found() {
     let cases = [
         (Flaw::ForNothing, 0, "outcome", "failed with EROFS, expected that it succeeded"),
         (Flaw::Pretends, 1, "tree", ": is a file with 0 bytes, expected nothing"),
+        (Flaw::GoesOn, 1, "fault", "while its allocation 1 fails, it failed, but tree: /b: is a file with 0 bytes"),
         (Flaw::WrongWord, 1, "outcome", "failed with ENOENT, expected that it succeeded"),
         (Flaw::Destroys, 1, "pinned-name", "mounted again after a request had failed: `/a` was"),
         (Flaw::Undeclared, 1, "outcome", "failed with EROFS, expected that it succeeded"),

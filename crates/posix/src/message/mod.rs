@@ -26,6 +26,8 @@ pub enum Step {
     },
     /// Look at all of it.
     Observe,
+    /// Ask whether what could be written to when it was mounted still can: `EROFS` if not.
+    MayWrite,
     /// Close all files and unmount.
     Unmount,
     /// Forget everything that was ever stored; nothing is mounted.
