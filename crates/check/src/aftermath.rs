@@ -10,6 +10,7 @@ use crate::target::Task;
 
 /// Failed requests and ops that still matter.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Aftermath {
     /// Ops under way, with their requests that failed in earlier moves.
     disturbed: Vec<(OpIndex, Faults)>,
@@ -19,6 +20,8 @@ pub(crate) struct Aftermath {
     is_hurt: bool,
     /// Whether a persistence call has said since that it failed.
     was_told: bool,
+    /// Whether the target has said, when a copy was unmounted, that something is not given back.
+    leaks: bool,
     /// What a target that has given up showed when it did.
     shown: Option<Tree>,
     /// Whether what follows cannot be judged.
@@ -46,6 +49,15 @@ impl Aftermath {
 
     pub fn tell(&mut self) {
         self.was_told = true;
+    }
+
+    /// Whether something is known not to be given back, so that an unmount tells nothing new.
+    pub fn leaks(&self) -> bool {
+        self.leaks
+    }
+
+    pub fn leak(&mut self) {
+        self.leaks = true;
     }
 
     /// What a target that has given up showed when it did, if it could be read then. Nothing changes it any more.
@@ -110,7 +122,7 @@ impl Aftermath {
         if self.is_empty() {
             return;
         }
-        bytes.push(u8::from(self.is_hurt) | u8::from(self.was_told) << 1);
+        bytes.push(u8::from(self.is_hurt) | u8::from(self.was_told) << 1 | u8::from(self.leaks) << 2);
         if let Some(shown) = &self.shown {
             bytes.extend_from_slice(&shown.fingerprint().to_le_bytes());
         }

@@ -349,14 +349,12 @@ impl<'a, T: Target> Checker<'a, T> {
         if !faults.is_empty() && self.target.may_shut_down() {
             next.aftermath.hurt();
         }
-        let mut broken = wrong.iter().any(Finding::is_critical);
+        let broken = wrong.iter().any(Finding::is_critical);
         let complaint = if broken { None } else { self.complaint_at_unmount(next) };
         let which = self.judged_on_return();
         if !broken && !failed && !quiet && !next.aftermath.is_over() && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
         }
-        // What is not given back after a failure is not looked for again in what follows.
-        broken |= complaint.is_some() && next.aftermath.is_hurt();
         for Finding { property, detail } in wrong.iter().chain(&complaint) {
             let mishap = &|| made.mishap(None);
             visit(Transition::Violation { property: *property, detail: &|| detail.clone(), mishap });

@@ -3,7 +3,8 @@
 //! A copy of a kernel's memory cannot be had, so whoever goes on afterwards has to bring the state back first. That is
 //! affordable where a request has failed, since every request of an op fails in turn and each of them starts from a
 //! state that is brought back. Elsewhere it is done only where nothing follows. What is not given back by an op is not
-//! given back by those after it either, so that the end of each way shows what happened on it.
+//! given back by those after it either, so that the end of each way shows what happened on it. And it is no damage to what
+//! the file system shows, so that the search goes on.
 
 use crate::{
     checker::Checker,
@@ -22,12 +23,16 @@ pub(crate) enum Unmounted {
 
 impl<T: Target> Checker<'_, T> {
     /// What the target reports if the state is unmounted, where that is asked for.
-    pub(crate) fn complaint_at_unmount(&self, state: &State<T>) -> Option<Finding> {
-        let is_asked = state.aftermath.is_hurt() || self.unmounted == Unmounted::Always || self.is_the_end(state);
-        if !is_asked || !state.tasks.is_empty() || self.haste.leave() {
+    pub(crate) fn complaint_at_unmount(&self, state: &mut State<T>) -> Option<Finding> {
+        let is_hurt = state.aftermath.is_hurt();
+        let is_asked = is_hurt || self.unmounted == Unmounted::Always || self.is_the_end(state);
+        if !is_asked || state.aftermath.leaks() || !state.tasks.is_empty() || self.haste.leave() {
             return None;
         }
         let Finding { property, detail } = self.target.complaint_at_unmount(&state.mounted, &state.disk)?;
+        if is_hurt {
+            state.aftermath.leak();
+        }
         Some(Finding { property, detail: format!("unmounted then: {detail}") })
     }
 
