@@ -2,7 +2,7 @@
 //! work.
 
 use check::Target as _;
-use disk::{Disk, Entry, EntryKind, Image};
+use disk::{Disk, Entry, EntryKind, Failing, Fault, Image};
 use guest::{FileSystem, FileSystemKind, GuestTarget};
 use vfs::{Reference, Tree};
 
@@ -160,4 +160,31 @@ fn a_disk_that_is_another_one_is_noticed() {
     disk.write(disk::Block(100), &[1; 512]).unwrap();
     assert!(target.step(&mut mounted, &mut disk, &mut task(OPS[0], 0)).unwrap().is_err());
     assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-nondeterministic");
+}
+
+/// Mounts a fresh image and does an op while one of its allocations fails, or none; the disk then, and how many
+/// allocations there were.
+fn try_out(target: &GuestTarget, op: &str, failing: Option<u64>) -> (u128, u64) {
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    disk.arm(failing.map(|after| Fault { what: Failing::Allocation, after }).into_iter().collect());
+    let _ = target.step(&mut mounted, &mut disk, &mut task(op, 0)).unwrap();
+    let asked = disk.disarm();
+    let _ = target.step(&mut mounted, &mut disk, &mut task("sync()", 1)).unwrap();
+    (disk.image().hash(), asked.of(Failing::Allocation))
+}
+
+/// A kernel that finds no memory may wait for some (xfs does), and how long depends on the moment at which it begins.
+/// What time it is then is stored on the disk.
+#[test]
+fn a_kernel_that_waits_for_memory_waits_as_long_the_next_time() {
+    let Some(target) = target(FileSystemKind::Xfs.usual()) else { return };
+    let op = "mkdir(\"/d\")";
+    let count = try_out(&target, op, None).1;
+    let first: Vec<_> = (0..count).map(|number| (number, try_out(&target, op, Some(number)))).collect();
+    let others: std::collections::HashSet<u128> = first.iter().map(|(_, (image, _))| *image).collect();
+    assert!(others.len() > 2, "at least one of them waits, and one fails");
+    for (number, before) in first.iter().rev() {
+        assert_eq!(try_out(&target, op, Some(*number)), *before, "allocation {number}");
+    }
 }
