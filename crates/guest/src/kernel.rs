@@ -116,6 +116,11 @@ impl Kernel {
         if self.debug { "mem=128M" } else { "mem=64M" }
     }
 
+    /// Whether it has debugging aids.
+    pub(crate) fn is_for_debugging(&self) -> bool {
+        self.debug
+    }
+
     /// The program.
     pub(crate) fn program(&self) -> &Path {
         &self.program

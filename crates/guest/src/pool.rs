@@ -39,6 +39,11 @@ impl Pool {
         Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
     }
 
+    /// The kernel that they run.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
     /// A guest that has this mounted, or else any that waits.
     pub fn take(&self, wanted: Option<SessionId>) -> Option<Seat> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,6 +14,7 @@ use vfs::{Errno, Op, Path};
 use crate::{
     Complaint, FileSystem, GuestError, Storage,
     pool::{Pool, Seat, pin},
+    serve::NoDisk,
     session::{Done, Failed, Session, SessionId},
     storage::{Again, Live, look},
     target::Mounted,
@@ -130,7 +131,22 @@ impl Runner {
         if answer.is_err() {
             return Ok((answer, None));
         }
+        let leaks = self.find_leaks(&mut seat)?;
+        if leaks.is_some() {
+            return Ok((answer, leaks));
+        }
         Ok((answer, self.put_back(seat, session, KERNEL_LEAKS)))
+    }
+
+    /// Memory that is gone after an unmount, if the kernel looks for it.
+    fn find_leaks(&self, seat: &mut Seat) -> Result<Option<Arc<Finding>>, Trouble> {
+        if !self.pool.kernel().is_for_debugging() {
+            return Ok(None);
+        }
+        let said = run(seat, &mut NoDisk, &[Step::FindLeaks])?.pop();
+        let said = said.and_then(Result::ok).and_then(|got| if let Got::Said(said) = got { Some(said) } else { None });
+        let leak = |detail| Arc::new(Finding { property: KERNEL_LEAKS, detail });
+        Ok(said.filter(|said| !said.is_empty()).map(leak))
     }
 
     /// Does again what led to a session; what the disk looks like then.

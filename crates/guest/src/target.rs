@@ -205,7 +205,7 @@ impl Target for GuestTarget {
                 answer.and_then(|got| match got {
                     Got::Value(value) => Ok(value),
                     Got::Tried { outcome, .. } => outcome,
-                    Got::Done | Got::Names(_) | Got::Tree(_) => Err(Errno::EIO),
+                    Got::Done | Got::Names(_) | Got::Said(_) | Got::Tree(_) => Err(Errno::EIO),
                 })
             }
             Err(trouble) => {

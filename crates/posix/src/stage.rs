@@ -73,6 +73,14 @@ pub trait Mounter {
         Err(io::Errno::OPNOTSUPP)
     }
 
+    /// Looks for memory that was not given back since the last mount; what the kernel says of it.
+    ///
+    /// # Errors
+    /// This kernel does not look.
+    fn find_leaks(&mut self) -> io::Result<String> {
+        Err(io::Errno::OPNOTSUPP)
+    }
+
     /// Lets time pass.
     fn sleep(&mut self, seconds: u32);
 
@@ -132,7 +140,8 @@ impl<M: Mounter> Stage<M> {
             }
             Step::FileSystems => self.mounter.file_systems().map(Got::Names).map_err(errno),
             Step::Reset if self.mounted.is_none() => self.mounter.reset().map(|()| Got::Done).map_err(errno),
-            Step::Reset => Err(Errno::EBUSY),
+            Step::FindLeaks if self.mounted.is_none() => self.mounter.find_leaks().map(Got::Said).map_err(errno),
+            Step::Reset | Step::FindLeaks => Err(Errno::EBUSY),
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),
             Step::Run(op) => {

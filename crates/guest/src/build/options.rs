@@ -124,6 +124,14 @@ pub(super) const GROUPS: &[Group] = &[
 pub(super) const DEBUG_GROUPS: &[Group] = &[
     wanted("memory that is used wrongly", &["KASAN"]),
     wanted("locks that are taken wrongly", &["PROVE_LOCKING"]),
+    wanted("memory that is never given back", &["DEBUG_KMEMLEAK"]),
+    off("init says when it is looked for", &["DEBUG_KMEMLEAK_AUTO_SCAN", "DEBUG_KMEMLEAK_DEFAULT_OFF"]),
+    Group {
+        why: "what is allocated at boot, and while there is no memory for notes, must be noted somewhere",
+        setting: Setting::Number(16_000),
+        needed: false,
+        names: &["DEBUG_KMEMLEAK_MEM_POOL_SIZE"],
+    },
     wanted("lists and counts that are wrong", &["DEBUG_LIST", "DEBUG_VM", "BUG_ON_DATA_CORRUPTION"]),
     wanted(
         "what file systems can check about themselves",

@@ -30,6 +30,8 @@ pub enum Step {
     MayWrite,
     /// Close all files and unmount.
     Unmount,
+    /// Look for memory that what was mounted last has not given back. Nothing is mounted.
+    FindLeaks,
     /// Forget everything that was ever stored; nothing is mounted.
     Reset,
     /// End whoever serves what is mounted, without a warning. Nothing is mounted then.
@@ -92,6 +94,8 @@ pub enum Got {
         /// The allocations that it made, up to the one that failed. None, if the kernel cannot count them.
         allocations: u32,
     },
+    /// The kernel said this, or nothing.
+    Said(String),
     /// This was seen.
     #[serde(with = "tree")]
     Tree(Tree),

@@ -3,7 +3,7 @@
 //! To read the mailbox is to wait: its server answers when it has work, and until then the kernel stands still in the
 //! middle of that read, its clock included. So nothing happens in a guest that no batch has caused.
 
-use std::{os::fd::OwnedFd, process::ExitCode};
+use std::{os::fd::OwnedFd, process::ExitCode, time::Instant};
 
 use posix::{
     Mounter, Stage,
@@ -22,7 +22,7 @@ use rustix::{
 
 use vfs::Outcome;
 
-use crate::{allocations::Allocations, flash::Flash};
+use crate::{allocations::Allocations, flash::Flash, leaks};
 
 /// The disks, in the order in which the kernel was told of them.
 const MAILBOX: &str = "/dev/vda";
@@ -56,7 +56,8 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     load_modules()?;
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
     let allocations = Allocations::prepare();
-    let mut stage = Stage::new(Disk { seconds: MOUNTED_AT, allocations, flash: None }, MOUNT_POINT)?;
+    let disk = Disk { seconds: MOUNTED_AT, mounted_at: Instant::now(), allocations, flash: None };
+    let mut stage = Stage::new(disk, MOUNT_POINT)?;
     let mut buffer = Aligned::new(FIRST_READ);
     loop {
         let batch: Vec<Step> = read_batch(&mailbox, &mut buffer)?;
@@ -120,6 +121,8 @@ fn write_answers(
 struct Disk {
     /// When the next op happens.
     seconds: i64,
+    /// When it was mounted last, by the clock that nobody sets.
+    mounted_at: Instant,
     allocations: Allocations,
     /// The disk as flash memory, once it was wanted.
     flash: Option<Flash>,
@@ -185,6 +188,7 @@ impl Mounter for Disk {
         }
         fall_into_step()?;
         self.seconds = MOUNTED_AT;
+        self.mounted_at = Instant::now();
         self.before_op()?;
         let source = self.source(how.medium);
         let mounted = source.and_then(|source| mount(source, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str()));
@@ -214,6 +218,11 @@ impl Mounter for Disk {
     fn file_systems(&mut self) -> io::Result<Vec<String>> {
         let list = std::fs::read_to_string("/proc/filesystems").map_err(|_| io::Errno::IO)?;
         Ok(list.lines().filter_map(|line| line.split_whitespace().last()).map(ToOwned::to_owned).collect())
+    }
+
+    fn find_leaks(&mut self) -> io::Result<String> {
+        self.sleep(leaks::AGE_SECONDS);
+        leaks::find(self.mounted_at.elapsed())
     }
 
     fn sleep(&mut self, seconds: u32) {

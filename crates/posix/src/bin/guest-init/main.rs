@@ -15,6 +15,7 @@ mod flash;
 mod init;
 mod keep;
 mod launch;
+mod leaks;
 mod perform;
 mod supervise;
 mod volume;
