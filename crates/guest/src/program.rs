@@ -76,3 +76,30 @@ fn fixed() -> io::Result<String> {
     let library = FIXED.get().map_or(-1, AsRawFd::as_raw_fd);
     Ok(format!("/proc/{}/fd/{library}", std::process::id()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// btrfs would look for the rest of a file system on every disk of this machine. That it asks us, and not the
+    /// library that looks, is told by whoever links the two.
+    #[test]
+    fn programs_are_not_told_of_other_disks() {
+        let btrfs = Program { name: "btrfs", package: "btrfs-progs" };
+        let Some(program) = btrfs.find() else {
+            assert!(std::env::var_os("CI").is_none(), "install {}", btrfs.package);
+            return;
+        };
+        let mut command = Command::new(program);
+        command
+            .arg("--version")
+            .env("LD_PRELOAD", fixed().unwrap())
+            .env("LD_DEBUG", "bindings")
+            .env("LD_BIND_NOW", "1");
+        let told = command.output().unwrap().stderr;
+        let told = String::from_utf8_lossy(&told);
+        let mut bound = told.lines().filter(|line| line.contains("btrfs [0] to") && line.contains("`blkid_probe_all"));
+        let to_ours = bound.next().expect("this version of btrfs looks in another way");
+        assert!(to_ours.contains(&fixed().unwrap()) && bound.next().is_none(), "{to_ours}");
+    }
+}

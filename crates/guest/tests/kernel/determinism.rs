@@ -174,6 +174,19 @@ fn try_out(target: &GuestTarget, op: &str, failing: Option<u64>) -> (u128, u64) 
     (disk.image().hash(), asked.of(Failing::Allocation))
 }
 
+/// A kernel makes things at the first mount that it has from then on. Which allocation fails must not depend on that.
+#[test]
+fn a_fresh_guest_allocates_what_it_allocates_later() {
+    for kind in [FileSystemKind::Ext4, FileSystemKind::Btrfs, FileSystemKind::F2fs, FileSystemKind::Jfs] {
+        let Some(target) = target(kind.usual()) else { return };
+        let counted = |op| try_out(&target, op, None).1;
+        let ops = ["fsync(\"/\")", "mkdir(\"/d\")", "create(\"/f\")"];
+        let first = ops.map(counted);
+        assert!(first.iter().all(|count| *count > 0), "{first:?}");
+        assert_eq!(ops.map(counted), first, "{}", kind.name());
+    }
+}
+
 /// A kernel that finds no memory may wait for some (xfs does), and how long depends on the moment at which it begins.
 /// What time it is then is stored on the disk.
 #[test]

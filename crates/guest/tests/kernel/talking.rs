@@ -82,3 +82,21 @@ fn a_kernel_that_is_no_kernel_is_told() {
     let GuestError::Died { console } = &error else { panic!("{error}") };
     assert_eq!(console, "Kernel panic - not today");
 }
+
+/// A kernel that has objects of a file system although none is mounted cannot start anew, and says so before it asks
+/// anything of the disk.
+#[test]
+fn a_kernel_that_has_lost_objects_does_not_mount() {
+    let Some(kernel) = kernel() else { return };
+    let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
+    let mut disk = zeros();
+    let with_empty = |cache: &str| {
+        let emptied = vec![cache.to_owned()];
+        Step::Mount(Mount { kind: "ext2".to_owned(), options: String::new(), hidden: Vec::new(), emptied })
+    };
+    // There are always names in memory, but no inodes of btrfs.
+    let answers = guest.run(&mut disk, &[with_empty("dentry")]).unwrap();
+    assert!(matches!(answers[..], [Err(Errno::ENOTEMPTY)]) && disk.reads == 0, "{answers:?}");
+    let answers = guest.run(&mut disk, &[with_empty("btrfs_inode")]).unwrap();
+    assert!(matches!(answers[..], [Err(Errno::EINVAL)]) && disk.reads > 0, "{answers:?}");
+}
