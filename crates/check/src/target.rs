@@ -225,8 +225,8 @@ pub trait Target: Send + Sync {
         false
     }
 
-    /// Whether writes are missing on this disk for which only [`Target::fsck`] makes up. Until it has run, which is after
-    /// the next crash, what is mounted may be damaged.
+    /// Whether writes are missing on this disk for which only [`Target::fsck`] makes up. Until it has run, which is
+    /// after the next crash, what is mounted may be damaged.
     fn awaits_fsck(&self, disk: &Disk) -> bool {
         let _ = disk;
         false

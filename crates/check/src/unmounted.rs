@@ -3,8 +3,8 @@
 //! A copy of a kernel's memory cannot be had, so whoever goes on afterwards has to bring the state back first. That is
 //! affordable where a request has failed, since every request of an op fails in turn and each of them starts from a
 //! state that is brought back. Elsewhere it is done only where nothing follows. What is not given back by an op is not
-//! given back by those after it either, so that the end of each way shows what happened on it. And it is no damage to what
-//! the file system shows, so that the search goes on.
+//! given back by those after it either, so that the end of each way shows what happened on it. And it is no damage to
+//! what the file system shows, so that the search goes on.
 
 use crate::{
     checker::Checker,

@@ -219,8 +219,8 @@ impl Runner {
         Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
     }
 
-    /// Gives a guest back, unless its kernel has complained: then it is not to be trusted. What is wrong with the kernel
-    /// itself is a violation of `bug`.
+    /// Gives a guest back, unless its kernel has complained: then it is not to be trusted. What is wrong with the
+    /// kernel itself is a violation of `bug`.
     fn put_back(&self, mut seat: Seat, session: &Session, bug: Property) -> Option<Arc<Finding>> {
         let complaint = seat.guest.complaint();
         let counts = |complaint: &Complaint| !(complaint.is_about_the_disk && session.saw_failures());

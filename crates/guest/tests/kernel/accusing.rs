@@ -72,8 +72,8 @@ fn a_disk_that_changes_by_itself_is_reported() {
     assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-nondeterministic");
 }
 
-/// An inode for which there was no memory half-way is not given back by the btrfs of Linux 6.1, which says so when it is
-/// unmounted. What leaked in one guest is of no account in the next.
+/// What was reserved for a file for which there was no memory half-way is not given back by the btrfs of Linux 6.1,
+/// which says so when it is unmounted. What leaked in one guest is of no account in the next.
 #[test]
 fn what_a_kernel_does_not_give_back_is_reported() {
     let Some(target) = target(FileSystemKind::Btrfs.usual()) else { return };

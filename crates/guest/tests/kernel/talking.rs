@@ -92,7 +92,13 @@ fn a_kernel_that_has_lost_objects_does_not_mount() {
     let mut disk = zeros();
     let with_empty = |cache: &str| {
         let emptied = vec![cache.to_owned()];
-        Step::Mount(Mount { kind: "ext2".to_owned(), options: String::new(), hidden: Vec::new(), emptied })
+        Step::Mount(Mount {
+            kind: "ext2".to_owned(),
+            options: String::new(),
+            hidden: Vec::new(),
+            emptied,
+            medium: Medium::Disk,
+        })
     };
     // There are always names in memory, but no inodes of btrfs.
     let answers = guest.run(&mut disk, &[with_empty("dentry")]).unwrap();

@@ -33,9 +33,9 @@ const MOUNT_POINT: &str = "/mnt";
 /// they must not depend on what was done before the mount, nor on how often anybody looked at the clock, which moves
 /// it.
 const MOUNTED_AT: i64 = 1_000_000_000;
-/// Every mount happens at a multiple of this on the clock by which the kernel waits, in nanoseconds: as long as 64 ticks
-/// of it. A kernel that finds no memory waits for a tick and tries again, and later timers go off at every 8th or 64th
-/// tick; so what time it is then depends on when the waiting began.
+/// Every mount happens at a multiple of this on the clock by which the kernel waits, in nanoseconds: as long as 64
+/// ticks of it. A kernel that finds no memory waits for a tick and tries again, and later timers go off at every 8th or
+/// 64th tick; so what time it is then depends on when the waiting began.
 const BEAT: i64 = 640_000_000;
 /// So long after the beat, where no tick is, lest it depend on the tick when exactly the waiting ends.
 const OFF_BEAT: i64 = 5_000_000;

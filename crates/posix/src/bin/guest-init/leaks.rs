@@ -30,20 +30,15 @@ pub fn find(span: Duration) -> Result<String> {
 /// Of what is reported, what is not older than `span`: how large it is and who allocated it. Addresses and contents
 /// would be others the next time.
 fn young(report: &str, span: Duration) -> String {
-    let mut told = String::new();
-    for object in report.split("unreferenced object ").skip(1) {
-        if age(object).is_some_and(|age| age > span) {
-            continue;
-        }
-        let size = object.split(['(', ')']).nth(1).unwrap_or_default();
-        told.push_str(&format!("unreferenced object ({size})\n"));
-        let trace = object.split_once("backtrace").map_or("", |(_, trace)| trace);
-        for line in trace.lines().skip(1) {
-            let name = line.rsplit("] ").next().unwrap_or(line).trim();
-            told.push_str(&format!("  {name}\n"));
-        }
-    }
-    told
+    let is_young = |object: &&str| age(object).is_none_or(|age| age <= span);
+    report.split("unreferenced object ").skip(1).filter(is_young).map(tell).collect()
+}
+
+fn tell(object: &str) -> String {
+    let size = object.split(['(', ')']).nth(1).unwrap_or_default();
+    let trace = object.split_once("backtrace").map_or("", |(_, trace)| trace);
+    let name = |line: &str| format!("  {}\n", line.rsplit("] ").next().unwrap_or(line).trim());
+    format!("unreferenced object ({size})\n{}", trace.lines().skip(1).map(name).collect::<String>())
 }
 
 /// How old an object is, where the kernel says so.
