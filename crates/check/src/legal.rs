@@ -4,8 +4,8 @@
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
 //!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
 //!   every op. After a recovery there is less excuse (`room.rs`).
-//! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it. It
-//!   counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
+//! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
+//!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
 //!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
 //!   [`vfs::conventions`].

@@ -129,7 +129,7 @@ fn what_is_due_comes_close_to_what_was_asked_within_few_ops() {
         let weights: Weights = text.parse().unwrap();
         let done = InputCounts::new(&weights);
         // Every tenth op is one that somebody does not have.
-        let offered = |op: &Op| op.to_string().len() % 10 != 0;
+        let offered = |op: &Op| !op.to_string().len().is_multiple_of(10);
         for seed in 0..30_000 {
             done.op(&weights.draw_due(seed, &done, offered).expect("most are offered"));
         }

@@ -103,7 +103,7 @@ impl Comparison {
         judged
     }
 
-    /// What a side has done of a write, and what it said, if it wrote less than the others and has no room for the rest.
+    /// What a side has done of a write and what it said, if it wrote less than others and has no room for the rest.
     fn part_that_fits(
         &self,
         op: &Op,
