@@ -2,7 +2,7 @@
 //! work.
 
 use check::Target as _;
-use disk::{Disk, Entry, EntryKind, Failing, Fault, Image};
+use disk::{Disk, Entry, EntryKind, Image};
 use guest::{FileSystem, FileSystemKind, GuestTarget};
 use vfs::{Reference, Tree};
 
@@ -184,20 +184,5 @@ fn a_fresh_guest_allocates_what_it_allocates_later() {
         let first = ops.map(counted);
         assert!(first.iter().all(|count| *count > 0), "{first:?}");
         assert_eq!(ops.map(counted), first, "{}", kind.name());
-    }
-}
-
-/// A kernel that finds no memory may wait for some (xfs does), and how long depends on the moment at which it begins.
-/// What time it is then is stored on the disk.
-#[test]
-fn a_kernel_that_waits_for_memory_waits_as_long_the_next_time() {
-    let Some(target) = target(FileSystemKind::Xfs.usual()) else { return };
-    let op = "mkdir(\"/d\")";
-    let count = try_out(&target, op, None).1;
-    let first: Vec<_> = (0..count).map(|number| (number, try_out(&target, op, Some(number)))).collect();
-    let others: std::collections::HashSet<u128> = first.iter().map(|(_, (image, _))| *image).collect();
-    assert!(others.len() > 2, "at least one of them waits, and one fails");
-    for (number, before) in first.iter().rev() {
-        assert_eq!(try_out(&target, op, Some(*number)), *before, "allocation {number}");
     }
 }

@@ -16,8 +16,8 @@ use rustix::{
     mount::{MountFlags, UnmountFlags, mount, unmount},
     process::umask,
     system::{RebootCommand, finit_module, reboot},
-    thread::{ClockId as SleepClock, clock_nanosleep_absolute, clock_nanosleep_relative},
-    time::{ClockId, Timespec, clock_gettime, clock_settime},
+    thread::{ClockId as SleepClock, clock_nanosleep_relative},
+    time::{ClockId, Timespec, clock_settime},
 };
 
 use vfs::Outcome;
@@ -33,12 +33,6 @@ const MOUNT_POINT: &str = "/mnt";
 /// they must not depend on what was done before the mount, nor on how often anybody looked at the clock, which moves
 /// it.
 const MOUNTED_AT: i64 = 1_000_000_000;
-/// Every mount happens at a multiple of this on the clock by which the kernel waits, in nanoseconds: as long as 64
-/// ticks of it. A kernel that finds no memory waits for a tick and tries again, and later timers go off at every 8th or
-/// 64th tick; so what time it is then depends on when the waiting began.
-const BEAT: i64 = 640_000_000;
-/// So long after the beat, where no tick is, lest it depend on the tick when exactly the waiting ends.
-const OFF_BEAT: i64 = 5_000_000;
 /// Answers are stored from the back, in pieces that one request holds.
 const PIECE: usize = 1 << 16;
 
@@ -169,16 +163,6 @@ fn see_the_kernel() -> io::Result<()> {
     }
 }
 
-/// Waits for the next beat.
-fn fall_into_step() -> io::Result<()> {
-    const SECOND: i64 = 1_000_000_000;
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
-    let now = tv_sec * SECOND + tv_nsec;
-    let next = (now - OFF_BEAT).div_euclid(BEAT) * BEAT + BEAT + OFF_BEAT;
-    let next = Timespec { tv_sec: next / SECOND, tv_nsec: next % SECOND };
-    clock_nanosleep_absolute(SleepClock::Monotonic, &next)
-}
-
 impl Mounter for Disk {
     fn mount(&mut self, how: &Mount) -> io::Result<()> {
         let (flags, data) = split_options(&how.options);
@@ -186,7 +170,6 @@ impl Mounter for Disk {
         if !how.emptied.is_empty() {
             self.empty_caches(&how.emptied)?;
         }
-        fall_into_step()?;
         self.seconds = MOUNTED_AT;
         self.mounted_at = Instant::now();
         self.before_op()?;
