@@ -6,6 +6,8 @@
 //!   every op. After a recovery there is less excuse (`room.rs`).
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
+//! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and
+//!   xfs says the latter.
 //! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
 //!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
 //!   [`vfs::conventions`].
@@ -52,8 +54,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Data, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Tree, Value, WriteAt,
-    WriteVia,
+    Data, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree, Value,
+    WriteAt, WriteVia,
 };
 
 use crate::state::Foreseen;
@@ -77,10 +79,17 @@ pub(crate) fn compare(op: &Op, outcome: &Outcome, before: &Reference, expected: 
         _ => false,
     };
     match (outcome, &expected.outcome) {
-        (outcome, expected) if outcome == expected => Agreement::Same,
+        (outcome, expected) if is_same(op, outcome, expected) => Agreement::Same,
         (Err(errno), Ok(_)) if may_refuse(*errno) => Agreement::Refused,
         _ => Agreement::Differ,
     }
+}
+
+/// Whether two outcomes of an op say the same.
+pub(crate) fn is_same(op: &Op, one: &Outcome, other: &Outcome) -> bool {
+    let is_not_empty = |outcome: &Outcome| matches!(outcome, Err(Errno::ENOTEMPTY | Errno::EEXIST));
+    let replaces = matches!(op, Op::Rename { how: Rename::Replace, .. });
+    one == other || (replaces && is_not_empty(one) && is_not_empty(other))
 }
 
 /// A write of which only a part was done: that part, and the rest.
@@ -358,6 +367,15 @@ mod tests {
         for (op, expected) in cases {
             assert_eq!(depends_on_block_size(&op.parse().unwrap()), expected, "{op}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_is_not_empty_has_two_names_in_a_rename_only() {
+        let says_same = |op: &str| is_same(&op.parse().unwrap(), &Err(Errno::ENOTEMPTY), &Err(Errno::EEXIST));
+        assert!(says_same("rename(\"/a\", \"/b\")"));
+        assert!(!says_same("rename(\"/a\", \"/b\", how=no_replace)") && !says_same("rmdir(\"/a\")"));
+        let replace = "rename(\"/a\", \"/b\")".parse().unwrap();
+        assert!(!is_same(&replace, &Err(Errno::ENOTEMPTY), &Err(Errno::EISDIR)));
     }
 
     #[test]

@@ -43,6 +43,15 @@ symlink = 1
 remount = 0.3
 ";
 
+/// Ops that a file system does not have.
+const LACKING: [(&str, &[&str]); 1] = [("guest:nilfs2", &["setxattr", "removexattr"])];
+
+/// The weights, without what a target does not have.
+fn weights_of(target: &str) -> String {
+    let lacking = LACKING.iter().find(|(name, _)| *name == target).map_or(&[][..], |(_, ops)| ops);
+    WEIGHTS.split_inclusive('\n').filter(|line| !lacking.iter().any(|op| line.starts_with(op))).collect()
+}
+
 /// How long each runs if nothing is said.
 const TIME_DEFAULT: &str = "10m";
 
@@ -60,9 +69,6 @@ struct KnownTarget {
 
 /// Runs all and renders the section.
 pub fn section(laboratory: &Laboratory) -> Result<String> {
-    let weights = laboratory.scratch.join("comparison.toml");
-    std::fs::write(&weights, WEIGHTS).with_context(|| format!("could not write {}", weights.display()))?;
-    let weights = weights.to_str().context("could not use a scratch folder whose name is no text")?;
     let output = process::output(laboratory.shakedown.command().args(["targets", "--json"]))?;
     let known: Known = serde_json::from_slice(&output.stdout).context("could not read the list of targets")?;
     let time = laboratory.each.as_deref().unwrap_or(TIME_DEFAULT);
@@ -75,6 +81,10 @@ pub fn section(laboratory: &Laboratory) -> Result<String> {
             }
             Some(_) => {
                 let name = format!("comparison-{}", target.replace(':', "-"));
+                let weights = laboratory.scratch.join(format!("{name}.toml"));
+                std::fs::write(&weights, weights_of(target))
+                    .with_context(|| format!("could not write {}", weights.display()))?;
+                let weights = weights.to_str().context("could not use a scratch folder whose name is no text")?;
                 let search = ["--search", "random", "--depth", "200", "--budget", time];
                 let arguments = [&[target, "--against", "ref", "--ops", weights][..], &search].concat();
                 runs.push((target.to_owned(), laboratory.check(&name, &arguments)?));
@@ -83,7 +93,10 @@ pub fn section(laboratory: &Laboratory) -> Result<String> {
     }
     let limits = cut_short::list(runs.iter().map(|(name, summary)| (name.clone(), summary)));
     let not_run = if not_run.is_empty() { String::new() } else { format!("\nNot run:\n\n{}", not_run.concat()) };
-    Ok(format!("{ABOUT}{}{not_run}{limits}\nThe weights:\n\n```toml\n{WEIGHTS}```\n", rates(&runs)))
+    Ok(format!(
+        "{ABOUT}{}{not_run}{limits}\nThe weights, without extended attributes for nilfs2, which has none:\n\n```toml\n{WEIGHTS}```\n",
+        rates(&runs)
+    ))
 }
 
 fn rates(runs: &[(String, Summary)]) -> String {
@@ -110,6 +123,12 @@ fn rates(runs: &[(String, Summary)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_target_lacks_is_not_asked_of_it() {
+        assert_eq!(weights_of("guest:ext4"), WEIGHTS);
+        assert!(!weights_of("guest:nilfs2").contains("xattr") && weights_of("guest:nilfs2").contains("rename = 1"));
+    }
 
     #[test]
     fn rates_stand_beside_the_published_ones() {

@@ -146,7 +146,7 @@ impl Comparison {
     }
 
     fn compare_outcomes(&self, op: &Op, outcomes: &[Outcome]) -> Option<Finding> {
-        let groups = Groups::of(outcomes, |one, other| one == other);
+        let groups = Groups::of(outcomes, |one, other| legal::is_same(op, one, other));
         if groups.0.len() < 2 {
             return None;
         }
