@@ -93,10 +93,8 @@ pub fn section(laboratory: &Laboratory) -> Result<String> {
     }
     let limits = cut_short::list(runs.iter().map(|(name, summary)| (name.clone(), summary)));
     let not_run = if not_run.is_empty() { String::new() } else { format!("\nNot run:\n\n{}", not_run.concat()) };
-    Ok(format!(
-        "{ABOUT}{}{not_run}{limits}\nThe weights, without extended attributes for nilfs2, which has none:\n\n```toml\n{WEIGHTS}```\n",
-        rates(&runs)
-    ))
+    let weights = format!("The weights, but nilfs2 has no extended attributes:\n\n```toml\n{WEIGHTS}```\n");
+    Ok(format!("{ABOUT}{}{not_run}{limits}\n{weights}", rates(&runs)))
 }
 
 fn rates(runs: &[(String, Summary)]) -> String {
