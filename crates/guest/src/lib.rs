@@ -39,5 +39,5 @@ pub use file_system::{FileSystem, FileSystemKind, Which, bounds_of_any};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
 pub use start::program;
-pub use storage::{Again, Live, Storage, look};
+pub use storage::{Again, Live, Looked, Storage};
 pub use target::{GuestTarget, NotHere};

@@ -16,7 +16,7 @@ use crate::{
     pool::{Pool, Seat, pin},
     serve::NoDisk,
     session::{Done, Failed, Session, SessionId},
-    storage::{Again, Live, look},
+    storage::{Again, Live, Looked},
     target::Mounted,
 };
 
@@ -283,28 +283,6 @@ impl Trouble {
 
 pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
     seat.guest.run(storage, batch)
-}
-
-/// A disk that is looked at: reads are recorded but never fail. What threads of the kernel write meanwhile, they write:
-/// one of btrfs commits when it is time to, whoever looks.
-struct Looked<'d>(&'d mut Disk);
-
-impl Storage for Looked<'_> {
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        look(self.0, sector, data)
-    }
-
-    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        Live::new(self.0, false).write(sector, data)
-    }
-
-    fn discard(&mut self, sector: u64, count: u32) -> bool {
-        Live::new(self.0, false).discard(sector, count)
-    }
-
-    fn flush(&mut self) -> bool {
-        Live::new(self.0, false).flush()
-    }
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl<S: Storage> Storage for Again<'_, S> {
 }
 
 /// Reads for somebody who only looks: it is recorded, and never fails.
-pub fn look(disk: &Disk, sector: u64, data: &mut [u8]) -> bool {
+fn look(disk: &Disk, sector: u64, data: &mut [u8]) -> bool {
     let geometry = disk.geometry();
     let Some(first) = block(sector).filter(|first| geometry.blocks_of(*first, data.len()).is_ok()) else {
         return false;
@@ -145,6 +145,29 @@ pub fn look(disk: &Disk, sector: u64, data: &mut [u8]) -> bool {
         part.copy_from_slice(disk.block(block));
     }
     true
+}
+
+/// A disk that is looked at: reads are recorded but never fail. What threads of the kernel write meanwhile, they write:
+/// one of btrfs commits when it is time to, whoever looks.
+#[derive(Debug)]
+pub struct Looked<'d>(pub &'d mut Disk);
+
+impl Storage for Looked<'_> {
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
+        look(self.0, sector, data)
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
+        Live::new(self.0, false).write(sector, data)
+    }
+
+    fn discard(&mut self, sector: u64, count: u32) -> bool {
+        Live::new(self.0, false).discard(sector, count)
+    }
+
+    fn flush(&mut self) -> bool {
+        Live::new(self.0, false).flush()
+    }
 }
 
 #[cfg(test)]

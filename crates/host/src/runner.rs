@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 use check::Finding;
 use disk::{Asked, Disk, EntryKind, Image, in_order_of};
 use explore::Property;
-use guest::{Again, Live, Storage, look};
+use guest::{Again, Live, Looked};
 use posix::message::{Answer, Got, Step};
 use vfs::{Errno, Op};
 
@@ -198,27 +198,6 @@ pub(crate) fn clear(seat: &mut Seat) -> Result<(), HostError> {
         drop(seat.place.complaint());
     }
     Ok(())
-}
-
-/// A disk that is looked at: reads are recorded but never fail. What the kernel writes meanwhile, it writes.
-struct Looked<'d>(&'d mut Disk);
-
-impl Storage for Looked<'_> {
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        look(self.0, sector, data)
-    }
-
-    fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        Live::new(self.0, false).write(sector, data)
-    }
-
-    fn discard(&mut self, sector: u64, count: u32) -> bool {
-        Live::new(self.0, false).discard(sector, count)
-    }
-
-    fn flush(&mut self) -> bool {
-        Live::new(self.0, false).flush()
-    }
 }
 
 #[cfg(test)]
