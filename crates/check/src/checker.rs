@@ -22,8 +22,9 @@ use crate::{
     crash::{Moment, Which},
     crash_point::CrashPoint,
     haste::Haste,
+    looking::Looking,
     options::{CheckOptions, Equality},
-    recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer},
+    recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer, Scope},
     room::RoomBefore,
     score::{Score, Scorer},
     state::{Foreseen, State},
@@ -117,7 +118,7 @@ pub struct Checker<'a, T: Target> {
 impl<'a, T: Target> Checker<'a, T> {
     /// A checker that has done nothing yet.
     pub fn new(target: &'a T, options: CheckOptions) -> Self {
-        Self::with(target, options, Again::Sampled)
+        Self::with(target, options, scope_of(&options), Again::Sampled)
     }
 
     /// The same with the ops that the user asks for.
@@ -155,11 +156,16 @@ impl<'a, T: Target> Checker<'a, T> {
     /// A checker that runs every recovery twice, and unmounts after every op: what is not deterministic, and what is
     /// not given back, shows on its own, whatever was done before.
     pub(crate) fn twice(target: &'a T, options: CheckOptions) -> Self {
-        Self { unmounted: Unmounted::Always, ..Self::with(target, options, Again::Each) }
+        Self { unmounted: Unmounted::Always, ..Self::with(target, options, scope_of(&options), Again::Each) }
     }
 
-    fn with(target: &'a T, options: CheckOptions, again: Again) -> Self {
-        let recoverer = Recoverer::new(options.probe, again);
+    /// A checker that looks at what recovered trees show, and at nothing else.
+    pub(crate) fn of_trees(target: &'a T, options: CheckOptions) -> Self {
+        Self::with(target, options, Scope::Tree, Again::Sampled)
+    }
+
+    fn with(target: &'a T, options: CheckOptions, scope: Scope, again: Again) -> Self {
+        let recoverer = Recoverer::new(scope, again);
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(None), Workload::default());
         let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
         let (repeated, unmounted) = (Mutex::default(), Unmounted::AtTheEnd { depth: None });
@@ -225,7 +231,7 @@ impl<'a, T: Target> Checker<'a, T> {
     /// Makes a move, undisturbed and with every fault that it may still meet, and calls `visit` with everything that
     /// comes of it.
     pub(crate) fn make(&self, state: &State<T>, action: &Action, visit: &mut dyn FnMut(Transition<T>)) {
-        let asked = self.make_with(state, action, &Faults::new(), visit);
+        let asked = self.make_with(state, action, &Faults::new(), Looking::ForEverything, visit);
         let room = usize::from(self.options.faults.saturating_sub(state.faults));
         if room > 0 {
             let mut tried = HashSet::new();
@@ -250,7 +256,7 @@ impl<'a, T: Target> Checker<'a, T> {
                 if faults.contains(&fault) || !tried.insert(more.clone()) {
                     continue;
                 }
-                let asked = self.make_with(state, action, &more, visit);
+                let asked = self.make_with(state, action, &more, Looking::ForEverything, visit);
                 if more.len() < room {
                     self.make_faulty(state, action, (&more, asked), (room, tried), visit);
                 }
@@ -264,6 +270,7 @@ impl<'a, T: Target> Checker<'a, T> {
         state: &State<T>,
         action: &Action,
         faults: &Faults,
+        looking: Looking<'_>,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> IoCounts {
         let mut next = state.awake(self.target, &self.options);
@@ -276,7 +283,7 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let mut made = MoveUnderWay::new(state, next.disk.position(), task, faults);
+        let mut made = MoveUnderWay::new(state, next.disk.position(), task, (faults, looking));
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
@@ -350,7 +357,7 @@ impl<'a, T: Target> Checker<'a, T> {
             next.aftermath.hurt();
         }
         let broken = wrong.iter().any(Finding::is_critical);
-        let complaint = if broken { None } else { self.complaint_at_unmount(next) };
+        let complaint = if broken { None } else { self.complaint_at_unmount(next, made.looking) };
         let which = self.judged_on_return();
         if !broken && !failed && !quiet && !next.aftermath.is_over() && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
@@ -409,6 +416,10 @@ impl<'a, T: Target> Checker<'a, T> {
     }
 }
 
+fn scope_of(options: &CheckOptions) -> Scope {
+    if options.probe { Scope::Use } else { Scope::Soundness }
+}
+
 /// A move that is being made.
 pub(crate) struct MoveUnderWay<'a, T: Target> {
     /// Where in the log it began.
@@ -417,6 +428,9 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     pub task: usize,
     /// Which of its requests fail.
     pub faults: &'a Faults,
+    /// What it is made for, and whether that was found.
+    pub looking: Looking<'a>,
+    pub found: Cell<bool>,
     /// What the op will do, if that was asked while it was the only one under way.
     pub foreseen: OnceCell<Foreseen>,
     /// What there was room for before it.
@@ -431,9 +445,10 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
 type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
 impl<'a, T: Target> MoveUnderWay<'a, T> {
-    fn new(before: &'a State<T>, start: Position, task: usize, faults: &'a Faults) -> Self {
+    fn new(before: &'a State<T>, start: Position, task: usize, (faults, looking): (&'a Faults, Looking<'a>)) -> Self {
         let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
-        Self { start, task, faults, foreseen, room: RoomBefore::new(before), judged, recovery_wrote }
+        let (room, found) = (RoomBefore::new(before), Cell::new(false));
+        Self { start, task, faults, looking, found, foreseen, room, judged, recovery_wrote }
     }
 
     pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {

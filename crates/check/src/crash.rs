@@ -6,12 +6,13 @@ use disk::{CrashMode, CrashStates, CrashesAlong, Image, Position, crash_states};
 use explore::Property;
 use vfs::{
     Tree,
-    contract::{Clause, Contract, Crash, Event, Zeros},
+    contract::{Clause, Contract, Crash, Event, Guarantee, Zeros},
 };
 
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
     crash_point::CrashPoint,
+    looking::Cuts,
     options::Equality,
     recovery::Recovered,
     state::{Foreseen, State},
@@ -20,6 +21,13 @@ use crate::{
 
 /// What is said of contents by a target that promises that every byte was written.
 pub(crate) const CONTENTS: Property = Property::critical("contents");
+
+/// Whether a property is judged by the tree that a recovery shows, and by nothing else.
+pub(crate) fn is_told_by_the_tree(property: &str) -> bool {
+    let clauses = Clause::ALL.iter().map(|clause| clause.name());
+    let guarantees = Guarantee::ALL.iter().map(|guarantee| guarantee.name());
+    clauses.chain(guarantees).chain([CONTENTS.name]).any(|name| name == property)
+}
 
 /// Which crash states at a position are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,19 +84,26 @@ impl<T: Target> Checker<'_, T> {
         }
         let (log, limits) = (moment.state.disk.log(), self.options.limits(true));
         let mut along = CrashesAlong::new(log, from, self.options.crash, limits);
-        for _ in from.0..to.0 {
-            self.judge(moment, along.next().expect("the log has it"), visit);
+        for position in from.0..to.0 {
+            self.judge(moment, Position(position + 1), along.next().expect("the log has it"), visit);
         }
     }
 
     /// Judges crash states at the end of the log.
     pub(crate) fn cut_power(&self, moment: &Moment<'_, T>, which: Which, visit: &mut dyn FnMut(Transition<T>)) {
         let (log, limits) = (moment.state.disk.log(), self.options.limits(which == Which::New));
-        self.judge(moment, crash_states(log, log.position(), self.options.crash, limits), visit);
+        self.judge(moment, log.position(), crash_states(log, log.position(), self.options.crash, limits), visit);
     }
 
-    fn judge(&self, moment: &Moment<'_, T>, states: CrashStates<'_>, visit: &mut dyn FnMut(Transition<T>)) {
-        if states.len() == 0 {
+    fn judge(
+        &self,
+        moment: &Moment<'_, T>,
+        position: Position,
+        states: CrashStates<'_>,
+        visit: &mut dyn FnMut(Transition<T>),
+    ) {
+        let cuts = moment.made.looking.cuts_at(moment.state.disk.log(), moment.made.start, position);
+        if states.len() == 0 || matches!(cuts, Cuts::None) {
             return;
         }
         self.counts.position(states.len(), states.sampled());
@@ -96,8 +111,11 @@ impl<T: Target> Checker<'_, T> {
         let contract = self.contract_of(state);
         let by_shape = self.options.equality != Equality::Full;
         for crashed in states {
-            if self.haste.leave() {
+            if made.found.get() || self.haste.leave() {
                 return;
+            }
+            if matches!(&cuts, Cuts::To(image) if *image != crashed.image) {
+                continue;
             }
             self.counts.crash_image(crashed.image.hash());
             let point = || CrashPoint::new(state.disk.log(), made.start, crashed.position, &crashed.taken);
@@ -109,6 +127,7 @@ impl<T: Target> Checker<'_, T> {
                 continue;
             }
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
+                made.found.set(made.found.get() || made.looking.is_for(property));
                 visit(Transition::Violation { property, detail, mishap: &mishap });
             };
             for finding in &recovered.findings {

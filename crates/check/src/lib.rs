@@ -15,6 +15,7 @@ mod crash_point;
 mod haste;
 mod legal;
 mod locks;
+mod looking;
 mod minimise;
 mod noted;
 mod options;

@@ -8,6 +8,8 @@ use vfs::{File, Op, WriteAt, WriteVia};
 
 use crate::{
     checker::Checker,
+    crash::is_told_by_the_tree,
+    looking::Looking,
     replay::{Player, ReplayError},
     run::Checkable,
     sighting::{Sighting, TRIES},
@@ -23,9 +25,26 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
     if trace.schedule.is_empty() {
         return Ok(trace.clone());
     }
-    let checker = Checker::twice(target, trace.options);
-    Player::new(&checker)?;
-    minimise_with(&|candidate| execute(&checker, candidate).ok().flatten(), trace)
+    let thorough = Checker::twice(target, trace.options);
+    Player::new(&thorough)?;
+    let thoroughly = |candidate: &Trace| execute(&thorough, candidate).ok().flatten();
+    if is_a_matter_of_trees(trace) {
+        // Most of what a recovery costs comes after the tree was seen. What is left in the end is executed as usual.
+        let of_trees = Checker::of_trees(target, trace.options);
+        let shorter = minimise_with(&|candidate| execute(&of_trees, candidate).ok().flatten(), trace);
+        if let Some(shorter) = shorter.ok().and_then(|shorter| thoroughly(&shorter)) {
+            return Ok(shorter);
+        }
+    }
+    minimise_with(&thoroughly, trace)
+}
+
+/// Whether the violation shows in the tree that a recovery leaves, and what comes before it has nothing to do with
+/// recoveries.
+fn is_a_matter_of_trees(trace: &Trace) -> bool {
+    let earlier = trace.schedule.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    let is_cut = |a_move: &Move| a_move.op().is_some_and(|op| op.crash.is_some());
+    is_told_by_the_tree(&trace.property) && !earlier.iter().any(is_cut)
 }
 
 /// Runs a candidate: the trace as it was found to go, or `None` if it does not lead to its violation.
@@ -123,13 +142,16 @@ fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Opt
         if begins && op.is_some_and(|op| !player.may_begin(op)) {
             return Ok(None);
         }
-        let Ok(made) = player.try_move(a_move, &candidate.ops) else { return Ok(None) };
+        let looking = Looking::on_the_way(a_move.op().and_then(|a_move| a_move.crash.as_ref()));
+        let Ok(made) = player.try_move(a_move, &candidate.ops, looking) else { return Ok(None) };
         let Ok(crash) = player.go_on(a_move, made) else { return Ok(None) };
         if let Some(op) = a_move.op_mut() {
             op.crash = crash;
         }
     }
-    let Ok(made) = player.try_move(last, &candidate.ops) else { return Ok(None) };
+    let Ok(made) = player.try_move(last, &candidate.ops, Looking::ForFirst(&candidate.property)) else {
+        return Ok(None);
+    };
     // Crash states come kindest first, so the first is the easiest to understand.
     let found = made.violations.into_iter().find(|(property, ..)| property.name == candidate.property);
     let Some((_, detail, crash)) = found else { return Ok(None) };

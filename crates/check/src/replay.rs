@@ -8,6 +8,7 @@ use crate::{
     checker::{Action, Checker, Mishap, Transition},
     compare::failing,
     crash_point::CrashPoint,
+    looking::Looking,
     options::CheckOptions,
     requests::{self, Fate, Request, Teller},
     state::State,
@@ -139,7 +140,7 @@ impl<'a, T: Target> Player<'a, T> {
     }
 
     /// Makes a move without going on to one of its outcomes.
-    pub fn try_move(&self, a_move: &Move, ops: &[Op]) -> Result<Made<T>, &'static str> {
+    pub fn try_move(&self, a_move: &Move, ops: &[Op], looking: Looking<'_>) -> Result<Made<T>, &'static str> {
         let action = match a_move {
             Move::Run(OpMove { op, choice, .. }) => Action::Run { op: ops[*op].clone(), choice: *choice },
             Move::Begin(OpMove { op, choice, .. }) => Action::Begin { op: ops[*op].clone(), choice: *choice },
@@ -151,7 +152,7 @@ impl<'a, T: Target> Player<'a, T> {
         };
         let mut made = Made { violations: Vec::new(), log: None, outcome: None, after: Vec::new() };
         let faults = a_move.op().map(|a_move| a_move.faults.clone()).unwrap_or_default();
-        self.checker.make_with(&self.state, &action, &faults, &mut |transition| match transition {
+        self.checker.make_with(&self.state, &action, &faults, looking, &mut |transition| match transition {
             Transition::State { state, mishap } => made.after.push((state, mishap().crash)),
             Transition::Violation { property, detail, mishap } => {
                 made.violations.push((property, detail(), mishap().crash));
@@ -166,6 +167,11 @@ impl<'a, T: Target> Player<'a, T> {
 
     /// What went wrong on the way to the outcome with this number, among all that a search sees, if there are so many.
     pub fn mishap_of(&self, action: &Action, outcome: usize) -> Option<Mishap> {
+        let options = &self.checker.options;
+        if !options.continue_after_crash && options.faults == 0 {
+            // Nothing else is gone on to.
+            return (outcome == 0).then(Mishap::default);
+        }
         let mut mishaps = Vec::new();
         self.checker.make(&self.state, action, &mut |transition| {
             if let Transition::State { mishap, .. } = transition {
@@ -222,8 +228,10 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
     let mut violation = None;
     for (number, a_move) in (1..).zip(&trace.schedule) {
         let wrong = |what| ReplayError::NoSuchMove { number, what };
-        let made = player.try_move(a_move, &trace.ops).map_err(wrong)?;
         let wanted = a_move.op().and_then(|a_move| a_move.crash.clone());
+        let is_last = number == trace.schedule.len();
+        let look = if is_last { Looking::at_the_end } else { Looking::on_the_way };
+        let made = player.try_move(a_move, &trace.ops, look(wanted.as_ref())).map_err(wrong)?;
         let requests = made.log.as_ref().map_or(0, |(_, from, to)| to.0 - from.0);
         if wanted.as_ref().is_some_and(|crash| crash.entries > requests) {
             return Err(wrong("the power is cut after a request that it does not make"));
@@ -235,7 +243,7 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
             in_cache.decide(target, &mut shown, &made, crash);
         }
         shown.push(show(target, &trace.options, a_move, &trace.ops, &made, wanted.as_ref()));
-        if number == trace.schedule.len() {
+        if is_last {
             let same: Vec<_> = made.violations.iter().filter(|(found, ..)| found.name == trace.property).collect();
             let found = made.find_cut(&same.iter().map(|(.., crash)| crash.as_ref()), wanted.as_ref());
             violation = found.map(|found| (same[found].0, same[found].1.clone()));

@@ -1,27 +1,44 @@
-//! The guest's memory, which is a file that it hands over: what lies at an address is read and written there.
+//! The guest's memory, which is a file that it hands over: what lies at an address is read and written in a mapping.
 //!
-//! A mapping would save a system call for each access. That is one part in a hundred of what a request costs anyway,
-//! and files cannot be read past their end by mistake.
+//! The guest changes its memory as it likes while we hold the mapping, so all of it is volatile. To touch a mapping past
+//! the end of its file would kill us, so none reaches that far.
 
-use std::os::fd::OwnedFd;
+use std::{fs::File, os::fd::OwnedFd};
 
-use rustix::io::{pread, pwrite};
+use vm_memory::{Bytes as _, FileOffset, MmapRegion, VolatileMemory as _, VolatileSlice};
 
 use crate::vhost::VhostError;
+
+/// Mappings begin at multiples of this in their file.
+const PAGE: u64 = 4096;
 
 /// A contiguous range of the guest's memory.
 #[derive(Debug)]
 pub(crate) struct Region {
     /// Its address as the guest's devices know it.
-    pub guest: u64,
+    guest: u64,
     /// Its address as the guest kernel, a process here, knows it.
-    pub user: u64,
+    user: u64,
     /// How long it is.
-    pub len: u64,
-    /// Where it lies in the file.
-    pub offset: u64,
-    /// The file.
-    pub file: OwnedFd,
+    len: u64,
+    /// How far into the mapping it begins.
+    begins: u64,
+    mapping: MmapRegion,
+}
+
+impl Region {
+    /// Maps `len` bytes of a file, from `offset` on, that lie at these addresses.
+    pub fn map(guest: u64, user: u64, len: u64, offset: u64, file: OwnedFd) -> Result<Self, VhostError> {
+        let file = File::from(file);
+        let there = file.metadata().map_err(|_| VhostError::OutsideMemory)?.len();
+        if offset.checked_add(len).is_none_or(|end| end > there) {
+            return Err(VhostError::OutsideMemory);
+        }
+        let begins = offset % PAGE;
+        let whole = usize::try_from(begins + len).map_err(|_| VhostError::OutsideMemory)?;
+        let mapping = MmapRegion::from_file(FileOffset::new(file, offset - begins), whole);
+        Ok(Self { guest, user, len, begins, mapping: mapping.map_err(|_| VhostError::OutsideMemory)? })
+    }
 }
 
 /// All of a guest's memory.
@@ -47,25 +64,12 @@ impl Address {
 }
 
 impl Memory {
-    pub fn read(&self, address: Address, mut bytes: &mut [u8]) -> Result<(), VhostError> {
-        let (region, mut at) = self.find(address, bytes.len())?;
-        while !bytes.is_empty() {
-            let count = pread(&region.file, &mut *bytes, at)?;
-            if count == 0 {
-                return Err(VhostError::OutsideMemory);
-            }
-            (bytes, at) = (&mut bytes[count..], at + count as u64);
-        }
-        Ok(())
+    pub fn read(&self, address: Address, bytes: &mut [u8]) -> Result<(), VhostError> {
+        self.find(address, bytes.len())?.read_slice(bytes, 0).map_err(|_| VhostError::OutsideMemory)
     }
 
-    pub fn write(&self, address: Address, mut bytes: &[u8]) -> Result<(), VhostError> {
-        let (region, mut at) = self.find(address, bytes.len())?;
-        while !bytes.is_empty() {
-            let count = pwrite(&region.file, bytes, at)?;
-            (bytes, at) = (&bytes[count..], at + count as u64);
-        }
-        Ok(())
+    pub fn write(&self, address: Address, bytes: &[u8]) -> Result<(), VhostError> {
+        self.find(address, bytes.len())?.write_slice(bytes, 0).map_err(|_| VhostError::OutsideMemory)
     }
 
     pub fn read_array<const N: usize>(&self, address: Address) -> Result<[u8; N], VhostError> {
@@ -74,8 +78,8 @@ impl Memory {
         Ok(bytes)
     }
 
-    /// The region that holds so many bytes from an address on, and where in its file they lie.
-    fn find(&self, address: Address, len: usize) -> Result<(&Region, u64), VhostError> {
+    /// So many bytes from an address on.
+    fn find(&self, address: Address, len: usize) -> Result<VolatileSlice<'_>, VhostError> {
         let inside = |region: &Region| {
             let (start, address) = match address {
                 Address::Guest(address) => (region.guest, address),
@@ -83,11 +87,12 @@ impl Memory {
             };
             let distance = address.checked_sub(start)?;
             let end = distance.checked_add(len as u64)?;
-            (end <= region.len).then_some(distance)
+            (end <= region.len).then_some(distance + region.begins)
         };
         let found = self.0.iter().find_map(|region| Some((region, inside(region)?)));
-        let (region, distance) = found.ok_or(VhostError::OutsideMemory)?;
-        Ok((region, region.offset.checked_add(distance).ok_or(VhostError::OutsideMemory)?))
+        let (region, at) = found.ok_or(VhostError::OutsideMemory)?;
+        let at = usize::try_from(at).map_err(|_| VhostError::OutsideMemory)?;
+        region.mapping.get_slice(at, len).map_err(|_| VhostError::OutsideMemory)
     }
 }
 
@@ -99,7 +104,9 @@ mod tests {
     fn addresses_lead_into_the_file_and_nowhere_else() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100).unwrap();
-        let memory = Memory(vec![Region { guest: 1000, user: 5000, len: 50, offset: 20, file: file.into() }]);
+        let region = |len: u64| Region::map(1000, 5000, len, 20, file.try_clone().unwrap().into());
+        assert!(region(81).is_err(), "longer than the file");
+        let memory = Memory(vec![region(50).unwrap()]);
         memory.write(Address::Guest(1010), b"abc").unwrap();
         assert_eq!(&memory.read_array::<3>(Address::User(5010)).unwrap(), b"abc");
         for outside in [Address::Guest(999), Address::Guest(1048), Address::User(1010), Address::Guest(u64::MAX)] {

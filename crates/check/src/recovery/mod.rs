@@ -55,6 +55,17 @@ pub(crate) enum Again {
     Each,
 }
 
+/// How far a recovery is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    /// To the tree that it shows.
+    Tree,
+    /// To whether it is sound: its metadata, a second recovery, a more thorough one.
+    Soundness,
+    /// To its first use.
+    Use,
+}
+
 /// What recovery made of a crash state.
 pub(crate) struct Recovered<T: Target> {
     /// The mounted file system and what a user sees; `None` if there is none.
@@ -96,12 +107,12 @@ pub(crate) struct Recoverer<T: Target> {
     images_known: AtomicU64,
     sequels: Sequels,
     remembers: bool,
-    probe: bool,
+    scope: Scope,
     again: Again,
 }
 
 impl<T: Target> Recoverer<T> {
-    pub fn new(probe: bool, again: Again) -> Self {
+    pub fn new(scope: Scope, again: Again) -> Self {
         let images = std::array::from_fn(|_| Mutex::default());
         let memo = Memo::new(MEMO_NODES_MAX);
         Self {
@@ -110,7 +121,7 @@ impl<T: Target> Recoverer<T> {
             images_known: AtomicU64::new(0),
             sequels: Sequels::default(),
             remembers: true,
-            probe,
+            scope,
             again,
         }
     }
@@ -164,9 +175,9 @@ impl<T: Target> Recoverer<T> {
     fn run(&self, target: &T, image: &Image) -> Arc<Recovered<T>> {
         let remembers = self.remembers && target.repeats() == Repeats::Exactly;
         let known = if remembers { &self.sequels } else { &Sequels::default() };
-        let (mut recovered, reads) = once::recover(target, image, self.probe, known);
+        let (mut recovered, reads) = once::recover(target, image, self.scope, known);
         if self.is_run_again(image) {
-            let (again, reads_again) = once::recover(target, image, self.probe, &Sequels::default());
+            let (again, reads_again) = once::recover(target, image, self.scope, &Sequels::default());
             let same_reads = reads == reads_again || target.repeats() == Repeats::InShape;
             let difference = if same_reads { recovered.difference(target, &again) } else { Some("read") };
             if let Some(what) = difference {

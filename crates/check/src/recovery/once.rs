@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use vfs::{Errno, Tree};
 
 use super::{
-    RECOVERY_FAILS, Recovered,
+    RECOVERY_FAILS, Recovered, Scope,
     sequel::{Left, Sequel, Sequels, Step},
 };
 use crate::{
@@ -91,10 +91,11 @@ fn reads_of(disk: &mut Disk) -> ReadSet {
 }
 
 /// Recovers once; the result with everything that it depends on. Of what follows, what is known is not run again.
-pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool, known: &Sequels) -> (Recovered<T>, ReadSet) {
+pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known: &Sequels) -> (Recovered<T>, ReadSet) {
     let mut disk = recording(image);
     let Up { repaired: mut findings, mounted, tree } = bring_up(target, &mut disk);
-    for finding in mounted.iter().flat_map(|mounted| target.invariants(mounted, &disk)) {
+    let to_check = mounted.iter().filter(|_| scope >= Scope::Soundness);
+    for finding in to_check.flat_map(|mounted| target.invariants(mounted, &disk)) {
         if !findings.contains(&finding) {
             findings.push(finding);
         }
@@ -111,7 +112,8 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool, known: 
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
     let mut reads = Reads::new(reads_of(&mut disk), image, &disk);
     let (mut afterwards, mut refused, mut compared) = (None, Vec::new(), false);
-    if let Some((mounted, tree)) = file_system.as_ref().filter(|_| !findings.iter().any(Finding::is_critical)) {
+    let is_followed = scope >= Scope::Soundness && !findings.iter().any(Finding::is_critical);
+    if let Some((mounted, tree)) = file_system.as_ref().filter(|_| is_followed) {
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
         let left = Left::new(target, mounted, disk.image());
@@ -124,7 +126,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, probe: bool, known: 
             .then(|| note(&again(), &mut reads))
             .flatten()
             .or_else(|| check_thoroughly(target, image, tree, &mut reads, &mut compared));
-        if probe && afterwards.is_none() {
+        if scope >= Scope::Use && afterwards.is_none() {
             let tried = known.of(Step::Probe, left, || try_out(target, mounted, disk.image(), tree));
             afterwards = note(&tried, &mut reads);
             refused.clone_from(&tried.refused);

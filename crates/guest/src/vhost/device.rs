@@ -132,7 +132,7 @@ impl Device {
                 for (at, file) in (8..).step_by(32).zip(files) {
                     let (guest, len) = (message.u64(at)?, message.u64(at + 8)?);
                     let (user, offset) = (message.u64(at + 16)?, message.u64(at + 24)?);
-                    regions.push(Region { guest, user, len, offset, file });
+                    regions.push(Region::map(guest, user, len, offset, file)?);
                 }
                 self.memory = Memory(regions);
             }

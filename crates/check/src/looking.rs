@@ -1,0 +1,68 @@
+//! What a move is made for.
+//!
+//! A search wants everything that can come of a move. To execute a trace, most of that is not needed: of the moves on
+//! the way only the state after them counts, and of a move with a power cut only that cut.
+
+use disk::{DiskLog, Image, Position};
+use explore::Property;
+
+use crate::crash_point::CrashPoint;
+
+/// What is wanted of a move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Looking<'a> {
+    /// Everything that can come of it.
+    ForEverything,
+    /// The first violation of a property.
+    ForFirst(&'a str),
+    /// What comes of this power cut.
+    ForCut(&'a CrashPoint),
+    /// What is wrong while the power is on.
+    ForNoCut,
+    /// The state after it.
+    ForTheStateAfter,
+}
+
+impl<'a> Looking<'a> {
+    /// On the way to somewhere else.
+    pub fn on_the_way(cut: Option<&'a CrashPoint>) -> Self {
+        cut.map_or(Self::ForTheStateAfter, Self::ForCut)
+    }
+
+    /// At the end of a trace.
+    pub fn at_the_end(cut: Option<&'a CrashPoint>) -> Self {
+        cut.map_or(Self::ForNoCut, Self::ForCut)
+    }
+
+    /// Whether a violation of this property is all that is wanted.
+    pub fn is_for(self, property: Property) -> bool {
+        matches!(self, Self::ForFirst(wanted) if wanted == property.name)
+    }
+
+    /// Whether it is wanted what unmounting shows.
+    pub fn unmounts(self) -> bool {
+        !matches!(self, Self::ForTheStateAfter)
+    }
+
+    /// Which crash states are wanted at a position of the log of a move that began at `start`.
+    pub fn cuts_at(self, log: &DiskLog, start: Position, position: Position) -> Cuts {
+        match self {
+            Self::ForEverything | Self::ForFirst(_) => Cuts::All,
+            Self::ForNoCut | Self::ForTheStateAfter => Cuts::None,
+            Self::ForCut(point) if start.0 + point.entries == position.0 => {
+                let taken = point.taken_in(log, start);
+                let image = taken.and_then(|taken| log.cut(position).image_with(&taken).ok());
+                image.map_or(Cuts::None, Cuts::To)
+            }
+            Self::ForCut(_) => Cuts::None,
+        }
+    }
+}
+
+/// Crash states of one position.
+pub(crate) enum Cuts {
+    All,
+    /// Those that leave this on the medium: requests that others have overwritten are no difference.
+    To(Image),
+    None,
+}
