@@ -1,7 +1,7 @@
 //! The guest's memory, which is a file that it hands over: what lies at an address is read and written in a mapping.
 //!
-//! The guest changes its memory as it likes while we hold the mapping, so all of it is volatile. To touch a mapping past
-//! the end of its file would kill us, so none reaches that far.
+//! The guest changes its memory as it likes while we hold the mapping, so all of it is volatile. To touch a mapping
+//! past the end of its file would kill us, so none reaches that far.
 
 use std::{fs::File, os::fd::OwnedFd};
 

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use disk::Image;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use crate::{Guest, GuestError, Kernel, session::SessionId};
 
@@ -35,7 +35,10 @@ impl Pool {
     pub fn new(kernel: Kernel, sectors: u64) -> Self {
         let allowed = sched_getaffinity(None).ok();
         let may_use = |core: &usize| allowed.as_ref().is_none_or(|allowed| allowed.is_set(*core));
-        let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
+        let mut cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
+        // Several of us at a time, as in a swarm, would crowd together on the first core.
+        let here = cores.iter().position(|core| *core == sched_getcpu()).unwrap_or(0);
+        cores.rotate_left(here);
         Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
     }
 
