@@ -22,7 +22,6 @@ use crate::{
     crash::{Moment, Which},
     crash_point::CrashPoint,
     haste::Haste,
-    looking::Looking,
     options::{CheckOptions, Equality},
     recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer, Scope},
     room::RoomBefore,
@@ -31,6 +30,7 @@ use crate::{
     tally::Tally,
     target::{Finding, Target},
     unmounted::Unmounted,
+    wanted::Wanted,
     workload::{Lack, Lacking, Workload},
 };
 
@@ -231,7 +231,7 @@ impl<'a, T: Target> Checker<'a, T> {
     /// Makes a move, undisturbed and with every fault that it may still meet, and calls `visit` with everything that
     /// comes of it.
     pub(crate) fn make(&self, state: &State<T>, action: &Action, visit: &mut dyn FnMut(Transition<T>)) {
-        let asked = self.make_with(state, action, &Faults::new(), Looking::ForEverything, visit);
+        let asked = self.make_with(state, action, &Faults::new(), Wanted::Everything, visit);
         let room = usize::from(self.options.faults.saturating_sub(state.faults));
         if room > 0 {
             let mut tried = HashSet::new();
@@ -256,7 +256,7 @@ impl<'a, T: Target> Checker<'a, T> {
                 if faults.contains(&fault) || !tried.insert(more.clone()) {
                     continue;
                 }
-                let asked = self.make_with(state, action, &more, Looking::ForEverything, visit);
+                let asked = self.make_with(state, action, &more, Wanted::Everything, visit);
                 if more.len() < room {
                     self.make_faulty(state, action, (&more, asked), (room, tried), visit);
                 }
@@ -270,7 +270,7 @@ impl<'a, T: Target> Checker<'a, T> {
         state: &State<T>,
         action: &Action,
         faults: &Faults,
-        looking: Looking<'_>,
+        wanted: Wanted<'_>,
         visit: &mut dyn FnMut(Transition<T>),
     ) -> IoCounts {
         let mut next = state.awake(self.target, &self.options);
@@ -283,7 +283,7 @@ impl<'a, T: Target> Checker<'a, T> {
             Action::Run { op, choice } | Action::Begin { op, choice } => next.begin(op.clone(), *choice),
             Action::Go { task } => *task,
         };
-        let mut made = MoveUnderWay::new(state, next.disk.position(), task, (faults, looking));
+        let mut made = MoveUnderWay::new(state, next.disk.position(), task, (faults, wanted));
         let whole = matches!(action, Action::Run { .. });
         let mut asked = IoCounts::default();
         let advance = loop {
@@ -357,7 +357,7 @@ impl<'a, T: Target> Checker<'a, T> {
             next.aftermath.hurt();
         }
         let broken = wrong.iter().any(Finding::is_critical);
-        let complaint = if broken { None } else { self.complaint_at_unmount(next, made.looking) };
+        let complaint = if broken { None } else { self.complaint_at_unmount(next, made.wanted) };
         let which = self.judged_on_return();
         if !broken && !failed && !quiet && !next.aftermath.is_over() && (after > before || which == Which::All) {
             self.cut_power(&Moment::new(next, made), which, visit);
@@ -429,7 +429,7 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
     /// Which of its requests fail.
     pub faults: &'a Faults,
     /// What it is made for, and whether that was found.
-    pub looking: Looking<'a>,
+    pub wanted: Wanted<'a>,
     pub found: Cell<bool>,
     /// What the op will do, if that was asked while it was the only one under way.
     pub foreseen: OnceCell<Foreseen>,
@@ -445,10 +445,10 @@ pub(crate) struct MoveUnderWay<'a, T: Target> {
 type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
 
 impl<'a, T: Target> MoveUnderWay<'a, T> {
-    fn new(before: &'a State<T>, start: Position, task: usize, (faults, looking): (&'a Faults, Looking<'a>)) -> Self {
+    fn new(before: &'a State<T>, start: Position, task: usize, (faults, wanted): (&'a Faults, Wanted<'a>)) -> Self {
         let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
         let (room, found) = (RoomBefore::new(before), Cell::new(false));
-        Self { start, task, faults, looking, found, foreseen, room, judged, recovery_wrote }
+        Self { start, task, faults, wanted, found, foreseen, room, judged, recovery_wrote }
     }
 
     pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {

@@ -12,11 +12,11 @@ use vfs::{
 use crate::{
     checker::{Checker, MoveUnderWay, Transition},
     crash_point::CrashPoint,
-    looking::Cuts,
     options::Equality,
     recovery::Recovered,
     state::{Foreseen, State},
     target::{Finding, Target},
+    wanted::Cuts,
 };
 
 /// What is said of contents by a target that promises that every byte was written.
@@ -102,7 +102,7 @@ impl<T: Target> Checker<'_, T> {
         states: CrashStates<'_>,
         visit: &mut dyn FnMut(Transition<T>),
     ) {
-        let cuts = moment.made.looking.cuts_at(moment.state.disk.log(), moment.made.start, position);
+        let cuts = moment.made.wanted.cuts_at(moment.state.disk.log(), moment.made.start, position);
         if states.len() == 0 || matches!(cuts, Cuts::None) {
             return;
         }
@@ -127,7 +127,7 @@ impl<T: Target> Checker<'_, T> {
                 continue;
             }
             let mut report = |property: Property, detail: &dyn Fn() -> String| {
-                made.found.set(made.found.get() || made.looking.is_for(property));
+                made.found.set(made.found.get() || made.wanted.is_for(property));
                 visit(Transition::Violation { property, detail, mishap: &mishap });
             };
             for finding in &recovered.findings {

@@ -15,7 +15,6 @@ mod crash_point;
 mod haste;
 mod legal;
 mod locks;
-mod looking;
 mod minimise;
 mod noted;
 mod options;
@@ -34,6 +33,7 @@ mod tally;
 mod target;
 mod trace;
 mod unmounted;
+mod wanted;
 mod weighted;
 mod workload;
 

@@ -9,12 +9,12 @@ use vfs::{File, Op, WriteAt, WriteVia};
 use crate::{
     checker::Checker,
     crash::is_told_by_the_tree,
-    looking::Looking,
     replay::{Player, ReplayError},
     run::Checkable,
     sighting::{Sighting, TRIES},
     target::Target,
     trace::{Move, OpMove, Trace},
+    wanted::Wanted,
 };
 
 /// A shorter trace with the same violation.
@@ -142,14 +142,14 @@ fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Opt
         if begins && op.is_some_and(|op| !player.may_begin(op)) {
             return Ok(None);
         }
-        let looking = Looking::on_the_way(a_move.op().and_then(|a_move| a_move.crash.as_ref()));
-        let Ok(made) = player.try_move(a_move, &candidate.ops, looking) else { return Ok(None) };
+        let wanted = Wanted::on_the_way(a_move.op().and_then(|a_move| a_move.crash.as_ref()));
+        let Ok(made) = player.try_move(a_move, &candidate.ops, wanted) else { return Ok(None) };
         let Ok(crash) = player.go_on(a_move, made) else { return Ok(None) };
         if let Some(op) = a_move.op_mut() {
             op.crash = crash;
         }
     }
-    let Ok(made) = player.try_move(last, &candidate.ops, Looking::ForFirst(&candidate.property)) else {
+    let Ok(made) = player.try_move(last, &candidate.ops, Wanted::First(&candidate.property)) else {
         return Ok(None);
     };
     // Crash states come kindest first, so the first is the easiest to understand.

@@ -8,12 +8,12 @@ use crate::{
     checker::{Action, Checker, Mishap, Transition},
     compare::failing,
     crash_point::CrashPoint,
-    looking::Looking,
     options::CheckOptions,
     requests::{self, Fate, Request, Teller},
     state::State,
     target::{Finding, Target},
     trace::{Move, OpMove, Trace},
+    wanted::Wanted,
 };
 
 /// A trace that does not lead where it says.
@@ -140,7 +140,7 @@ impl<'a, T: Target> Player<'a, T> {
     }
 
     /// Makes a move without going on to one of its outcomes.
-    pub fn try_move(&self, a_move: &Move, ops: &[Op], looking: Looking<'_>) -> Result<Made<T>, &'static str> {
+    pub fn try_move(&self, a_move: &Move, ops: &[Op], wanted: Wanted<'_>) -> Result<Made<T>, &'static str> {
         let action = match a_move {
             Move::Run(OpMove { op, choice, .. }) => Action::Run { op: ops[*op].clone(), choice: *choice },
             Move::Begin(OpMove { op, choice, .. }) => Action::Begin { op: ops[*op].clone(), choice: *choice },
@@ -152,7 +152,7 @@ impl<'a, T: Target> Player<'a, T> {
         };
         let mut made = Made { violations: Vec::new(), log: None, outcome: None, after: Vec::new() };
         let faults = a_move.op().map(|a_move| a_move.faults.clone()).unwrap_or_default();
-        self.checker.make_with(&self.state, &action, &faults, looking, &mut |transition| match transition {
+        self.checker.make_with(&self.state, &action, &faults, wanted, &mut |transition| match transition {
             Transition::State { state, mishap } => made.after.push((state, mishap().crash)),
             Transition::Violation { property, detail, mishap } => {
                 made.violations.push((property, detail(), mishap().crash));
@@ -230,7 +230,7 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         let wrong = |what| ReplayError::NoSuchMove { number, what };
         let wanted = a_move.op().and_then(|a_move| a_move.crash.clone());
         let is_last = number == trace.schedule.len();
-        let look = if is_last { Looking::at_the_end } else { Looking::on_the_way };
+        let look = if is_last { Wanted::at_the_end } else { Wanted::on_the_way };
         let made = player.try_move(a_move, &trace.ops, look(wanted.as_ref())).map_err(wrong)?;
         let requests = made.log.as_ref().map_or(0, |(_, from, to)| to.0 - from.0);
         if wanted.as_ref().is_some_and(|crash| crash.entries > requests) {

@@ -16,7 +16,6 @@ use crate::{
     checker::{Action, Checker, Mishap},
     comparison::Side,
     counts::{Judged, Work},
-    looking::Looking,
     minimise::minimise,
     noted::Noted,
     options::{CheckOptions, Equality},
@@ -25,6 +24,7 @@ use crate::{
     tally::{Affected, WorkloadsReport},
     target::{Finding, Promise, Repeats, Target},
     trace::{Move, OpMove, Trace, VERSION},
+    wanted::Wanted,
     workload::{self, Lacking, Workload},
 };
 
@@ -381,8 +381,8 @@ impl Recorder {
             let Some(mishap) = player.mishap_of(&a_move.action, outcome) else { continue };
             recorder.set_mishap(mishap);
             let this = recorder.schedule.last().expect("just pushed").clone();
-            let looking = Looking::on_the_way(this.op().and_then(|this| this.crash.as_ref()));
-            let made = player.try_move(&this, &recorder.ops, looking);
+            let wanted = Wanted::on_the_way(this.op().and_then(|this| this.crash.as_ref()));
+            let made = player.try_move(&this, &recorder.ops, wanted);
             let went_on = made.is_ok_and(|made| player.go_on(&this, made).is_ok());
             assert!(went_on || checker.target.repeats() == Repeats::InShape, "the search went there");
             recorder.under_way = player.under_way().to_vec();

@@ -8,9 +8,9 @@
 
 use crate::{
     checker::Checker,
-    looking::Looking,
     state::State,
     target::{Finding, Target},
+    wanted::Wanted,
 };
 
 /// After which ops that met no failure a file system is unmounted.
@@ -24,10 +24,10 @@ pub(crate) enum Unmounted {
 
 impl<T: Target> Checker<'_, T> {
     /// What the target reports if the state is unmounted, where that is asked for.
-    pub(crate) fn complaint_at_unmount(&self, state: &mut State<T>, looking: Looking<'_>) -> Option<Finding> {
+    pub(crate) fn complaint_at_unmount(&self, state: &mut State<T>, wanted: Wanted<'_>) -> Option<Finding> {
         let is_hurt = state.aftermath.is_hurt();
         let by_itself = self.unmounted == Unmounted::Always || self.is_the_end(state);
-        let is_asked = is_hurt || (looking.unmounts() && by_itself);
+        let is_asked = is_hurt || (wanted.unmounts() && by_itself);
         if !is_asked || state.aftermath.leaks() || !state.tasks.is_empty() || self.haste.leave() {
             return None;
         }

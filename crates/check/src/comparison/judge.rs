@@ -9,7 +9,7 @@ use explore::Property;
 use smallvec::SmallVec;
 use vfs::{Errno, Op, Outcome, Tree, Value, tree::Aspect};
 
-use super::{Comparison, SideState, state::Compared};
+use super::{Comparison, SideState, room, state::Compared};
 use crate::{
     compare::{OUTCOME, TREE},
     crash::CONTENTS,
@@ -74,7 +74,7 @@ impl Comparison {
         if judged.is_broken() {
             return judged;
         }
-        let refusal = self.refusal(before, op, (&sides, &judged.outcomes));
+        let refusal = self.refusal(before, (op, index), (&sides, &judged.outcomes));
         let mut compared = judged.outcomes.clone();
         if let Some((part, written)) = self.part_that_fits(op, index, (&sides, &judged.outcomes)) {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| **outcome != written) {
@@ -90,7 +90,12 @@ impl Comparison {
                 sides[number] = before.now.sides[number].clone();
             }
         }
-        judged.wrong.extend(self.compare_outcomes(op, &compared));
+        let room = || self.room_after_all(before, (op, index), &judged.outcomes);
+        let differs = self.compare_outcomes(op, &compared).map(|Finding { property, detail }| {
+            let room = room().map_or_else(String::new, |room| format!("; {room}"));
+            Finding { property, detail: format!("{detail}{room}") }
+        });
+        judged.wrong.extend(differs);
         judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
         if !judged.is_broken() {
             judged.wrong.extend(self.compare_trees(&judged.trees));
@@ -118,7 +123,12 @@ impl Comparison {
     }
 
     /// What a side said that has no room for the op, and may say so.
-    fn refusal(&self, before: &Compared, op: &Op, (sides, said): (&[SideState], &[Outcome])) -> Option<Outcome> {
+    fn refusal(
+        &self,
+        before: &Compared,
+        (op, index): (&Op, OpIndex),
+        (sides, said): (&[SideState], &[Outcome]),
+    ) -> Option<Outcome> {
         let grew = || {
             let mut done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
             done.any(|(number, _)| {
@@ -129,7 +139,19 @@ impl Comparison {
             let needs_room_to_free = self.side(*number).needs_room_to_free();
             legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, grew)
         };
-        said.iter().enumerate().find(has_no_room).map(|(_, outcome)| outcome.clone())
+        let others_did_it = said.iter().any(Result::is_ok);
+        let is_full = |(number, _): &(usize, &Outcome)| {
+            !others_did_it || room::found_room(self.side(*number), before, *number, (op, index)).is_none()
+        };
+        said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())
+    }
+
+    /// What a side still has room for that said that it has none, in words.
+    fn room_after_all(&self, before: &Compared, (op, index): (&Op, OpIndex), said: &[Outcome]) -> Option<String> {
+        let full = (0..said.len()).filter(|number| legal::is_full(&said[*number]));
+        let found = |number| Some((number, room::found_room(self.side(number), before, number, (op, index))?));
+        let (number, bytes) = full.into_iter().find_map(found)?;
+        Some(format!("a new file of {bytes} bytes still finds room on {}", self.names(&[number])))
     }
 
     /// What a side shows, as far as sides can be compared by it.

@@ -10,6 +10,7 @@ mod in_process;
 mod judge;
 mod past;
 mod replay;
+mod room;
 mod side;
 mod state;
 mod system;

@@ -104,6 +104,11 @@ impl SideState {
         Self { memory: Box::new(memory), image }
     }
 
+    /// How large its disk is.
+    pub(super) fn bytes(&self) -> u64 {
+        self.image.geometry().bytes() as u64
+    }
+
     /// The memory, by the type that its side gave it.
     pub(super) fn memory<M: Any>(&self) -> &M {
         let memory: &dyn Any = &*self.memory;

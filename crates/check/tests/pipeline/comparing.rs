@@ -34,6 +34,8 @@ enum Wrong {
     Small,
     /// It has room for one file, and what it refuses happens all the same.
     SmallAndLies,
+    /// It has no room for a symlink, however much there is.
+    FullTooEarly,
     /// It never has room for a file.
     NoRoomAtAll,
     /// It has no room to remove what is there. That is not wrong where nothing is overwritten.
@@ -60,7 +62,7 @@ impl Target for Kept {
     type Mounted = Reference;
 
     fn mkfs(&self) -> Image {
-        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 })
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 128 })
     }
 
     fn mount(&self, disk: &mut Disk) -> Result<Reference, Errno> {
@@ -89,6 +91,7 @@ impl Target for Kept {
             (Op::Create { .. }, Wrong::NoRoomAtAll) | (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => {
                 Err(Errno::ENOSPC)
             }
+            (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
                 let data = vfs::Data { len: *size, fill: 7 };
@@ -265,7 +268,13 @@ const WRITE: &str = "write(\"/a\", offset=0, len=4, fill=1)";
 #[test]
 fn seeded_bugs_are_named() {
     let unlink = "unlink(\"/a\")";
-    let cases: [(Wrong, &[&str], &str, &str); 6] = [
+    let cases: [(Wrong, &[&str], &str, &str); 7] = [
+        (
+            Wrong::FullTooEarly,
+            &[FILE, "symlink(\"a\", \"/s\")"],
+            "outcome",
+            "failed with ENOSPC on wrong, and succeeded on ref; a new file of 128 bytes still finds room on wrong",
+        ),
         (Wrong::NoRoomAtAll, &[FILE], "outcome", "failed with ENOSPC on wrong, and succeeded on ref"),
         (
             Wrong::NoRoomToRemove { never_overwrites: false },

@@ -10,51 +10,50 @@ use crate::crash_point::CrashPoint;
 
 /// What is wanted of a move.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Looking<'a> {
+pub(crate) enum Wanted<'a> {
     /// Everything that can come of it.
-    ForEverything,
+    Everything,
     /// The first violation of a property.
-    ForFirst(&'a str),
+    First(&'a str),
     /// What comes of this power cut.
-    ForCut(&'a CrashPoint),
+    Cut(&'a CrashPoint),
     /// What is wrong while the power is on.
-    ForNoCut,
+    NoCut,
     /// The state after it.
-    ForTheStateAfter,
+    StateAfter,
 }
 
-impl<'a> Looking<'a> {
+impl<'a> Wanted<'a> {
     /// On the way to somewhere else.
     pub fn on_the_way(cut: Option<&'a CrashPoint>) -> Self {
-        cut.map_or(Self::ForTheStateAfter, Self::ForCut)
+        cut.map_or(Self::StateAfter, Self::Cut)
     }
 
     /// At the end of a trace.
     pub fn at_the_end(cut: Option<&'a CrashPoint>) -> Self {
-        cut.map_or(Self::ForNoCut, Self::ForCut)
+        cut.map_or(Self::NoCut, Self::Cut)
     }
 
     /// Whether a violation of this property is all that is wanted.
     pub fn is_for(self, property: Property) -> bool {
-        matches!(self, Self::ForFirst(wanted) if wanted == property.name)
+        matches!(self, Self::First(wanted) if wanted == property.name)
     }
 
     /// Whether it is wanted what unmounting shows.
     pub fn unmounts(self) -> bool {
-        !matches!(self, Self::ForTheStateAfter)
+        !matches!(self, Self::StateAfter)
     }
 
     /// Which crash states are wanted at a position of the log of a move that began at `start`.
     pub fn cuts_at(self, log: &DiskLog, start: Position, position: Position) -> Cuts {
         match self {
-            Self::ForEverything | Self::ForFirst(_) => Cuts::All,
-            Self::ForNoCut | Self::ForTheStateAfter => Cuts::None,
-            Self::ForCut(point) if start.0 + point.entries == position.0 => {
+            Self::Everything | Self::First(_) => Cuts::All,
+            Self::Cut(point) if start.0.checked_add(point.entries) == Some(position.0) => {
                 let taken = point.taken_in(log, start);
                 let image = taken.and_then(|taken| log.cut(position).image_with(&taken).ok());
                 image.map_or(Cuts::None, Cuts::To)
             }
-            Self::ForCut(_) => Cuts::None,
+            Self::Cut(_) | Self::NoCut | Self::StateAfter => Cuts::None,
         }
     }
 }
