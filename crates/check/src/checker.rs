@@ -161,6 +161,7 @@ impl<'a, T: Target> Checker<'a, T> {
 
     /// A checker that looks at what recovered trees show, and at nothing else.
     pub(crate) fn of_trees(target: &'a T, options: CheckOptions) -> Self {
+        let options = CheckOptions { recovery_crashes: false, ..options };
         Self::with(target, options, Scope::Tree, Again::Sampled)
     }
 

@@ -41,8 +41,9 @@
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
 //! put back. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
 //! changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
-//! room for the first name of all, nor to find a file too long that gets no longer, nor to have no room where a new
-//! file of a quarter of the disk still finds some (`comparison/room.rs`). How often it was needed is counted.
+//! room for the first name of all, nor to find a file too long that gets no longer; nor for one that takes all its room
+//! from one supply to have none where a new file of a quarter of its disk finds some (`comparison/room.rs`). How often
+//! it was needed is counted.
 //! And
 //!
 //! - **`lost+found`**, an empty directory of the root as mkfs makes it, belongs to fsck and not to the user. Where one

@@ -142,7 +142,7 @@ fn execute<T: Target>(checker: &Checker<'_, T>, candidate: &Trace) -> Result<Opt
         if begins && op.is_some_and(|op| !player.may_begin(op)) {
             return Ok(None);
         }
-        let wanted = Wanted::on_the_way(a_move.op().and_then(|a_move| a_move.crash.as_ref()));
+        let wanted = Wanted::on_the_way(&candidate.property, a_move.op().and_then(|a_move| a_move.crash.as_ref()));
         let Ok(made) = player.try_move(a_move, &candidate.ops, wanted) else { return Ok(None) };
         let Ok(crash) = player.go_on(a_move, made) else { return Ok(None) };
         if let Some(op) = a_move.op_mut() {

@@ -231,7 +231,7 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         let wanted = a_move.op().and_then(|a_move| a_move.crash.clone());
         let is_last = number == trace.schedule.len();
         let look = if is_last { Wanted::at_the_end } else { Wanted::on_the_way };
-        let made = player.try_move(a_move, &trace.ops, look(wanted.as_ref())).map_err(wrong)?;
+        let made = player.try_move(a_move, &trace.ops, look(&trace.property, wanted.as_ref())).map_err(wrong)?;
         let requests = made.log.as_ref().map_or(0, |(_, from, to)| to.0 - from.0);
         if wanted.as_ref().is_some_and(|crash| crash.entries > requests) {
             return Err(wrong("the power is cut after a request that it does not make"));

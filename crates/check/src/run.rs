@@ -381,8 +381,11 @@ impl Recorder {
             let Some(mishap) = player.mishap_of(&a_move.action, outcome) else { continue };
             recorder.set_mishap(mishap);
             let this = recorder.schedule.last().expect("just pushed").clone();
-            let wanted = Wanted::on_the_way(this.op().and_then(|this| this.crash.as_ref()));
+            let wanted = this.op().and_then(|this| this.crash.as_ref()).map_or(Wanted::StateAfter, Wanted::Cut);
             let made = player.try_move(&this, &recorder.ops, wanted);
+            if made.as_ref().is_ok_and(|made| made.after.is_empty()) {
+                continue;
+            }
             let went_on = made.is_ok_and(|made| player.go_on(&this, made).is_ok());
             assert!(went_on || checker.target.repeats() == Repeats::InShape, "the search went there");
             recorder.under_way = player.under_way().to_vec();

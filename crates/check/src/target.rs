@@ -218,6 +218,12 @@ pub trait Target: Send + Sync {
         true
     }
 
+    /// Whether names, nodes and contents take their room from one supply, so that where much is left for one of them
+    /// something is left for the others. One that says so must be as full as it says, see `comparison/room.rs`.
+    fn has_one_supply(&self) -> bool {
+        false
+    }
+
     /// Whether it could be written to when it was mounted and cannot any more: it has shut itself down, perhaps in the
     /// middle of an op, and what it shows is not what lies on the disk. Asked of one that may shut down.
     fn has_given_up(&self, mounted: &Self::Mounted) -> bool {

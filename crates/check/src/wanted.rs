@@ -6,7 +6,7 @@
 use disk::{DiskLog, Image, Position};
 use explore::Property;
 
-use crate::crash_point::CrashPoint;
+use crate::{crash_point::CrashPoint, recovery::RECOVERY_NONDETERMINISTIC};
 
 /// What is wanted of a move.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ pub(crate) enum Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// On the way to somewhere else.
-    pub fn on_the_way(cut: Option<&'a CrashPoint>) -> Self {
-        cut.map_or(Self::StateAfter, Self::Cut)
+    /// Of a move on the way to the end of a trace that violates this property there.
+    pub fn on_the_way(property: &str, cut: Option<&'a CrashPoint>) -> Self {
+        if needs_everything(property) { Self::Everything } else { cut.map_or(Self::StateAfter, Self::Cut) }
     }
 
-    /// At the end of a trace.
-    pub fn at_the_end(cut: Option<&'a CrashPoint>) -> Self {
-        cut.map_or(Self::NoCut, Self::Cut)
+    /// Of the move at the end of such a trace.
+    pub fn at_the_end(property: &str, cut: Option<&'a CrashPoint>) -> Self {
+        if needs_everything(property) { Self::Everything } else { cut.map_or(Self::NoCut, Self::Cut) }
     }
 
     /// Whether a violation of this property is all that is wanted.
@@ -41,7 +41,7 @@ impl<'a> Wanted<'a> {
 
     /// Whether it is wanted what unmounting shows.
     pub fn unmounts(self) -> bool {
-        !matches!(self, Self::StateAfter)
+        matches!(self, Self::Everything | Self::First(_) | Self::NoCut)
     }
 
     /// Which crash states are wanted at a position of the log of a move that began at `start`.
@@ -56,6 +56,11 @@ impl<'a> Wanted<'a> {
             Self::Cut(_) | Self::NoCut | Self::StateAfter => Cuts::None,
         }
     }
+}
+
+/// Whether other recoveries than that of the last power cut show the violation too: two that contradict each other.
+fn needs_everything(property: &str) -> bool {
+    property == RECOVERY_NONDETERMINISTIC.name
 }
 
 /// Crash states of one position.

@@ -208,6 +208,13 @@ impl FileSystem {
         matches!(self.which, Which::Known(Ext2 | Ext3 | Ext4 | Minix))
     }
 
+    /// Whether names, nodes and contents take their room from one supply. Those that never overwrite keep room apart
+    /// for each of them, or for tidying up, and of what nobody knows nothing is said.
+    pub fn has_one_supply(&self) -> bool {
+        use FileSystemKind::{Btrfs, F2fs, Jffs2, Nilfs2, Ubifs};
+        matches!(self.which, Which::Known(kind) if !matches!(kind, Btrfs | F2fs | Jffs2 | Nilfs2 | Ubifs))
+    }
+
     /// Whether it has an op, of a kind that it has, with these arguments.
     pub fn offers(&self, op: &Op) -> bool {
         match (op, self.facts()) {

@@ -1,11 +1,12 @@
 //! The guest's memory, which is a file that it hands over: what lies at an address is read and written in a mapping.
 //!
 //! The guest changes its memory as it likes while we hold the mapping, so all of it is volatile. To touch a mapping
-//! past the end of its file would kill us, so none reaches that far.
+//! past the end of its file would kill us, so none is made that reaches that far.
 
 use std::{fs::File, os::fd::OwnedFd};
 
-use vm_memory::{Bytes as _, FileOffset, MmapRegion, VolatileMemory as _, VolatileSlice};
+use rustix::{fs::fstat, io::Errno};
+use vm_memory::{Bytes as _, FileOffset, MmapRegion, VolatileMemory as _, VolatileSlice, mmap::MmapRegionError};
 
 use crate::vhost::VhostError;
 
@@ -30,14 +31,18 @@ impl Region {
     /// Maps `len` bytes of a file, from `offset` on, that lie at these addresses.
     pub fn map(guest: u64, user: u64, len: u64, offset: u64, file: OwnedFd) -> Result<Self, VhostError> {
         let file = File::from(file);
-        let there = file.metadata().map_err(|_| VhostError::OutsideMemory)?.len();
-        if offset.checked_add(len).is_none_or(|end| end > there) {
+        let there = fstat(&file)?.st_size;
+        if offset.checked_add(len).is_none_or(|end| i64::try_from(end).is_ok_and(|end| end > there)) {
             return Err(VhostError::OutsideMemory);
         }
         let begins = offset % PAGE;
         let whole = usize::try_from(begins + len).map_err(|_| VhostError::OutsideMemory)?;
         let mapping = MmapRegion::from_file(FileOffset::new(file, offset - begins), whole);
-        Ok(Self { guest, user, len, begins, mapping: mapping.map_err(|_| VhostError::OutsideMemory)? })
+        let failed = |error: MmapRegionError| match error {
+            MmapRegionError::Mmap(error) => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            _ => Errno::INVAL,
+        };
+        Ok(Self { guest, user, len, begins, mapping: mapping.map_err(failed)? })
     }
 }
 

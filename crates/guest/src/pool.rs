@@ -37,8 +37,9 @@ impl Pool {
         let may_use = |core: &usize| allowed.as_ref().is_none_or(|allowed| allowed.is_set(*core));
         let mut cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
         // Several of us at a time, as in a swarm, would crowd together on the first core.
-        let here = cores.iter().position(|core| *core == sched_getcpu()).unwrap_or(0);
-        cores.rotate_left(here);
+        let here = sched_getcpu();
+        let first = cores.iter().position(|core| *core == here).unwrap_or(0);
+        cores.rotate_left(first);
         Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
     }
 

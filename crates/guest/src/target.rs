@@ -288,6 +288,10 @@ impl Target for GuestTarget {
         !self.file_system.overwrites_in_place()
     }
 
+    fn has_one_supply(&self) -> bool {
+        self.file_system.has_one_supply()
+    }
+
     fn has_given_up(&self, mounted: &Mounted) -> bool {
         mounted.has_given_up
     }

@@ -274,6 +274,10 @@ impl Target for HostTarget {
         !self.subject.file_system.overwrites_in_place()
     }
 
+    fn has_one_supply(&self) -> bool {
+        self.subject.file_system.has_one_supply()
+    }
+
     /// A loop device makes a flush of every FUA write.
     fn uses_fua(&self) -> bool {
         false

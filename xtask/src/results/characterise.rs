@@ -202,7 +202,7 @@ fn broken(lines: &[Line]) -> String {
         for (column, title) in COLUMNS {
             let Some(cell) = row.cells.get(column).filter(|cell| cell.held == Some(false)) else { continue };
             let ops = cell.ops.as_deref().unwrap_or_default().join("`, `");
-            let detail = cell.detail.as_deref().unwrap_or_default().replace('|', "\\|");
+            let detail = cell.detail.as_deref().unwrap_or_default().replace('|', "\\|").replace('\n', "; ");
             list.push(format!("- {name}, {title}: `{ops}`: {detail}\n"));
         }
     }

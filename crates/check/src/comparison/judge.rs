@@ -74,7 +74,8 @@ impl Comparison {
         if judged.is_broken() {
             return judged;
         }
-        let refusal = self.refusal(before, (op, index), (&sides, &judged.outcomes));
+        let room = self.room_after_all(before, (op, index), &judged.outcomes);
+        let refusal = self.refusal(before, op, (&sides, &judged.outcomes), room);
         let mut compared = judged.outcomes.clone();
         if let Some((part, written)) = self.part_that_fits(op, index, (&sides, &judged.outcomes)) {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| **outcome != written) {
@@ -90,12 +91,12 @@ impl Comparison {
                 sides[number] = before.now.sides[number].clone();
             }
         }
-        let room = || self.room_after_all(before, (op, index), &judged.outcomes);
-        let differs = self.compare_outcomes(op, &compared).map(|Finding { property, detail }| {
-            let room = room().map_or_else(String::new, |room| format!("; {room}"));
-            Finding { property, detail: format!("{detail}{room}") }
-        });
-        judged.wrong.extend(differs);
+        let differs = self.compare_outcomes(op, &compared);
+        judged.wrong.extend(differs.map(|Finding { property, detail }| {
+            let tell =
+                |(number, bytes)| format!("; a new file of {bytes} bytes finds room on {}", self.names(&[number]));
+            Finding { property, detail: format!("{detail}{}", room.map(tell).unwrap_or_default()) }
+        }));
         judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
         if !judged.is_broken() {
             judged.wrong.extend(self.compare_trees(&judged.trees));
@@ -126,8 +127,9 @@ impl Comparison {
     fn refusal(
         &self,
         before: &Compared,
-        (op, index): (&Op, OpIndex),
+        op: &Op,
         (sides, said): (&[SideState], &[Outcome]),
+        room: Option<(usize, u64)>,
     ) -> Option<Outcome> {
         let grew = || {
             let mut done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
@@ -139,19 +141,15 @@ impl Comparison {
             let needs_room_to_free = self.side(*number).needs_room_to_free();
             legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, grew)
         };
-        let others_did_it = said.iter().any(Result::is_ok);
-        let is_full = |(number, _): &(usize, &Outcome)| {
-            !others_did_it || room::found_room(self.side(*number), before, *number, (op, index)).is_none()
-        };
+        let is_full = |(number, _): &(usize, &Outcome)| room.is_none_or(|(other, _)| other != *number);
         said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())
     }
 
-    /// What a side still has room for that said that it has none, in words.
-    fn room_after_all(&self, before: &Compared, (op, index): (&Op, OpIndex), said: &[Outcome]) -> Option<String> {
-        let full = (0..said.len()).filter(|number| legal::is_full(&said[*number]));
-        let found = |number| Some((number, room::found_room(self.side(number), before, number, (op, index))?));
-        let (number, bytes) = full.into_iter().find_map(found)?;
-        Some(format!("a new file of {bytes} bytes still finds room on {}", self.names(&[number])))
+    /// The first side that says that it has no room for what others did, and has: for a file of so many bytes.
+    fn room_after_all(&self, before: &Compared, done: (&Op, OpIndex), said: &[Outcome]) -> Option<(usize, u64)> {
+        let refused = (0..said.len()).filter(|number| room::is_refused(&said[*number]));
+        let found = |number: usize| Some((number, room::found(self.side(number), before, number, done)?));
+        if said.iter().any(Result::is_ok) { refused.into_iter().find_map(found) } else { None }
     }
 
     /// What a side shows, as far as sides can be compared by it.

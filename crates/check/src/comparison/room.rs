@@ -2,34 +2,55 @@
 //!
 //! A file system keeps room for itself, loses some to fragments and counts blocks in its own way, so nobody else can
 //! tell whether the last of them are to be had. But one that has no room for a small thing has none for a new file
-//! that takes a quarter of its disk. That is tried on a copy. One that never overwrites may have no room until it has
-//! tidied up, and tidy up when it likes, so nothing is tried there.
+//! that takes a quarter of its disk. That is tried on a copy, after a sync, since what was removed may be free only
+//! then; an op that finds room after the sync was refused by rights.
+//!
+//! It is tried of those alone that take all their room from one supply ([`Target::has_one_supply`]): elsewhere there
+//! may be room for contents and none for a name. And a refusal stands if the new file cannot even be made, for want of
+//! inodes or of entries in a directory of fixed size; if only the rest of a write was refused; and if another side is
+//! full by rights.
+//!
+//! [`Target::has_one_supply`]: crate::Target::has_one_supply
 
 use disk::OpIndex;
-use vfs::{Data, File, Op, OpenFlags, Outcome, Path, Tree, Value, WriteAt, WriteVia};
+use vfs::{Data, Errno, File, Op, OpenFlags, Outcome, Path, Tree, Value, WriteAt, WriteVia};
 
 use super::{Side, state::Compared};
 
-/// How many bytes the side with this number took for a new file, though it had no room for the op; `None` if it was
+/// What is written at a time: few targets take more at once.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// How many bytes the side with this number takes for a new file, though it had no room for the op; `None` if it was
 /// right.
-pub(super) fn found_room(
-    side: &dyn Side,
-    before: &Compared,
-    number: usize,
-    (op, index): (&Op, OpIndex),
-) -> Option<u64> {
+pub(super) fn found(side: &dyn Side, before: &Compared, number: usize, (op, index): (&Op, OpIndex)) -> Option<u64> {
     let mut state = before.now.sides[number].clone();
     let bytes = state.bytes() / 4;
-    if side.needs_room_to_free() || need(op)? > bytes / 2 {
+    if !side.has_one_supply() || need(op)? > bytes / 2 {
         return None;
     }
     let mut run = |op: &Op| side.run(&mut state, op, index);
+    run(&Op::Sync).ok()?;
+    if !is_refused(&run(op)) {
+        return None;
+    }
     let path = new_name_beside(op, &before.now.tree)?;
     run(&Op::Create { path: path.clone(), mode: 0o644 }).ok()?;
-    let (file, data) = (File::Path(path), Data { len: bytes, fill: 1 });
-    let all: Outcome = Ok(Value::Count(bytes));
-    let write = Op::Write { file: file.clone(), at: WriteAt::Offset(0), data, via: WriteVia::Buffered };
-    (run(&write) == all && run(&Op::Fsync { file }).is_ok()).then_some(bytes)
+    let file = File::Path(path);
+    let mut written = 0;
+    while written < bytes {
+        let data = Data { len: PIECE_BYTES.min(bytes - written), fill: 1 };
+        let write = Op::Write { file: file.clone(), at: WriteAt::Offset(written), data, via: WriteVia::Buffered };
+        if run(&write) != Ok(Value::Count(data.len)) {
+            return None;
+        }
+        written += data.len;
+    }
+    run(&Op::Fsync { file }).ok().map(|_| bytes)
+}
+
+/// Whether an op was refused for want of room, and not because a file would be too long.
+pub(super) fn is_refused(outcome: &Outcome) -> bool {
+    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT))
 }
 
 /// How many bytes of room an op needs besides what a name or a node takes; `None` if formats have other limits for it.
@@ -42,7 +63,6 @@ fn need(op: &Op) -> Option<u64> {
         Op::Write { at: WriteAt::Offset(offset), data, .. } => offset.checked_add(data.len),
         Op::Write { at: WriteAt::End, data, .. } => Some(data.len),
         Op::Truncate { size, .. } => Some(*size),
-        Op::Fallocate { offset, len, .. } => offset.checked_add(*len),
         _ => None,
     }
 }

@@ -67,6 +67,11 @@ pub trait Side: Send + Sync {
         false
     }
 
+    /// Whether all that it holds takes its room from one supply, see [`Target::has_one_supply`].
+    fn has_one_supply(&self) -> bool {
+        false
+    }
+
     /// How far a workload of it goes, see [`Target::bounds`].
     fn bounds(&self) -> ObjectBounds;
 
@@ -191,6 +196,10 @@ impl<T: Target> Side for T {
 
     fn needs_room_to_free(&self) -> bool {
         Target::needs_room_to_free(self)
+    }
+
+    fn has_one_supply(&self) -> bool {
+        Target::has_one_supply(self)
     }
 
     fn bounds(&self) -> ObjectBounds {

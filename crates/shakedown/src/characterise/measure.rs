@@ -70,7 +70,7 @@ pub fn measure(named: &Named, knobs: &Knobs, progress: &mut Told<'_>) -> Result<
         aside: passes().flat_map(Pass::aside).collect(),
         workloads: passes().map(|pass| pass.workloads).sum(),
         crash_states: passes().map(|pass| pass.crash_states).sum(),
-        limits: passes().flat_map(|pass| pass.limits.clone()).collect(),
+        limits: whole.limits.iter().cloned().chain(sync_pass.iter().flat_map(Pass::limits_when_synchronous)).collect(),
         seconds: begun.elapsed().as_secs_f64(),
     })
 }
@@ -165,6 +165,11 @@ impl Pass {
         let of_recovery =
             self.violated.values().filter(|found| is_about_recovery(found) && found.property != DISAGREES);
         of_recovery.min_by_key(|found| found.trace.ops.len())
+    }
+
+    /// What was cut off in a pass beside the usual one.
+    fn limits_when_synchronous(&self) -> impl Iterator<Item = String> {
+        self.limits.iter().map(|limit| format!("mounted synchronously: {limit}"))
     }
 
     /// What went wrong while the power was on.
