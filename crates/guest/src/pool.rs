@@ -1,12 +1,18 @@
 //! Guests that wait for work: one for each worker that ever was busy at the same time, each on a core of its own.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use disk::Image;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Guest, GuestError, Kernel, session::SessionId};
 
@@ -26,6 +32,8 @@ pub(crate) struct Seat {
     pub guest: Guest,
     /// What is mounted, if anything is, and the bytes of its disk.
     pub mounted: Option<(SessionId, Image)>,
+    /// Its core, as long as the guest runs, if it has one for itself.
+    _claim: Option<Claim>,
 }
 
 /// The cores that the calling thread may use, put back when this is dropped.
@@ -35,11 +43,7 @@ impl Pool {
     pub fn new(kernel: Kernel, sectors: u64) -> Self {
         let allowed = sched_getaffinity(None).ok();
         let may_use = |core: &usize| allowed.as_ref().is_none_or(|allowed| allowed.is_set(*core));
-        let mut cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
-        // Several of us at a time, as in a swarm, would crowd together on the first core.
-        let here = sched_getcpu();
-        let first = cores.iter().position(|core| *core == here).unwrap_or(0);
-        cores.rotate_left(first);
+        let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
         Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
     }
 
@@ -59,14 +63,32 @@ impl Pool {
     /// A guest that has done nothing yet.
     pub fn boot(&self) -> Result<Seat, GuestError> {
         let number = self.booted.fetch_add(1, Ordering::Relaxed);
-        let core = self.cores.get(number % self.cores.len().max(1)).copied().unwrap_or(0);
+        let in_turn = || self.cores.get(number % self.cores.len().max(1)).copied().unwrap_or(0);
+        let claim = self.cores.iter().find_map(|core| Claim::of(*core));
+        let core = claim.as_ref().map_or_else(in_turn, |claim| claim.core);
         let _pinned = pin(core);
-        Ok(Seat { guest: Guest::boot(&self.kernel, self.sectors, core)?, mounted: None })
+        Ok(Seat { guest: Guest::boot(&self.kernel, self.sectors, core)?, mounted: None, _claim: claim })
     }
 
     /// Takes a guest back that can be used again.
     pub fn put(&self, seat: Seat) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
+    }
+}
+
+/// A core for one guest alone, as far as guests go: the tasks of a swarm, which know nothing of each other, would crowd
+/// together on the first core otherwise. It is a name among the sockets of this machine, which goes with its owner.
+#[derive(Debug)]
+struct Claim {
+    core: usize,
+    _name: UnixDatagram,
+}
+
+impl Claim {
+    /// A claim to a core, unless another guest has it.
+    fn of(core: usize) -> Option<Self> {
+        let name = SocketAddr::from_abstract_name(format!("shakedown-guest-on-core-{core}")).ok()?;
+        Some(Self { core, _name: UnixDatagram::bind_addr(&name).ok()? })
     }
 }
 
@@ -85,5 +107,21 @@ impl Drop for Pinned {
         if let Some(before) = &self.0 {
             let _ = sched_setaffinity(None, before);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_claimed_once_until_it_is_given_back() {
+        // No machine has so many, so that no guest is in the way.
+        const CORE: usize = 1_000_000;
+        let claim = Claim::of(CORE).unwrap();
+        assert_eq!(claim.core, CORE);
+        assert!(Claim::of(CORE).is_none());
+        drop(claim);
+        assert!(Claim::of(CORE).is_some());
     }
 }

@@ -143,10 +143,11 @@ impl Runner {
         if !self.pool.kernel().is_for_debugging() {
             return Ok(None);
         }
-        let said = run(seat, &mut NoDisk, &[Step::FindLeaks])?.pop();
-        let said = said.and_then(Result::ok).and_then(|got| if let Got::Said(said) = got { Some(said) } else { None });
-        let leak = |detail| Arc::new(Finding { property: KERNEL_LEAKS, detail });
-        Ok(said.filter(|said| !said.is_empty()).map(leak))
+        match run(seat, &mut NoDisk, &[Step::FindLeaks])?.pop() {
+            Some(Ok(Got::Said(said))) if said.is_empty() => Ok(None),
+            Some(Ok(Got::Said(detail))) => Ok(Some(Arc::new(Finding { property: KERNEL_LEAKS, detail }))),
+            _ => Err(GuestError::Protocol("ask its kernel for debugging what memory was lost".to_owned()).into()),
+        }
     }
 
     /// Does again what led to a session; what the disk looks like then.

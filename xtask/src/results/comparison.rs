@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::Deserialize;
 
 use super::markdown::{count, table};
@@ -102,14 +103,22 @@ fn compare(laboratory: &Laboratory, target: &str) -> Result<Summary> {
     laboratory.check_on(1, &name, &arguments)
 }
 
-/// Runs all, so many at a time; the results come in the order of what was to be run.
+/// Keeps this thread and what it starts to a core, so that tasks do not meet on one. Where that cannot be had, they may.
+fn keep_to(core: usize) {
+    let mut only = CpuSet::new();
+    only.set(core);
+    let _ = sched_setaffinity(None, &only);
+}
+
+/// Runs all, so many at a time, each on a core; the results come in the order of what was to be run.
 fn side_by_side<R: Send>(
     at_a_time: usize,
     to_run: &[&'static str],
     run: impl Fn(&str) -> Result<R> + Sync,
 ) -> Result<Vec<(&'static str, R)>> {
     let next = AtomicUsize::new(0);
-    let work = || {
+    let work = |core: usize| {
+        keep_to(core);
         let mut done = Vec::new();
         while let Some(target) = to_run.get(next.fetch_add(1, Ordering::Relaxed)) {
             // What is left is not begun when one has failed: nothing would come of it.
@@ -119,7 +128,7 @@ fn side_by_side<R: Send>(
         Ok(done)
     };
     let done: Vec<Result<Vec<_>>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..at_a_time).map(|core| scope.spawn(move || work(core))).collect();
         workers.into_iter().map(|worker| worker.join().expect("workers do not panic")).collect()
     });
     let mut done: Vec<(&'static str, R)> =
