@@ -7,6 +7,7 @@
 
 mod characterise;
 mod comparison;
+mod corpus;
 mod cut_short;
 mod f2fs_bug;
 mod f2fs_speed;
@@ -53,7 +54,7 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 10] = [
+const EXPERIMENTS: [Experiment; 11] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
@@ -65,6 +66,7 @@ const EXPERIMENTS: [Experiment; 10] = [
         title: "Linux file systems: which promises hold",
         section: characterise::section,
     },
+    Experiment { name: "corpus", title: "Published bugs on this kernel", section: corpus::section },
     Experiment { name: "comparison", title: "Kernel file systems against the reference", section: comparison::section },
     Experiment { name: "inputs", title: "Inputs by weight", section: inputs::section },
     Experiment { name: "swarm", title: "A swarm: states seen twice", section: swarm::section },

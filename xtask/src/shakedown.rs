@@ -59,6 +59,19 @@ pub struct Summary {
 pub struct Workloads {
     /// How many there were, also those that do the same as another.
     pub generated: u64,
+    /// Of how many every op was done.
+    pub finished: u64,
+    /// How many were given up because the target does not have an op of theirs.
+    pub left_out: u64,
+}
+
+/// The workloads in which a property was violated.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Affected {
+    /// How many.
+    pub count: u64,
+    /// What the first ones are called.
+    pub names: Vec<String>,
 }
 
 /// How close one argument came to its weights.
@@ -81,6 +94,8 @@ pub struct Violation {
     pub severity: String,
     /// How often it was seen.
     pub count: u64,
+    /// In which workloads, if there was a set of them.
+    pub workloads: Option<Affected>,
     /// Where its trace is.
     pub trace: Option<String>,
 }
@@ -152,6 +167,7 @@ impl Summary {
             property: (*name).to_owned(),
             severity: "critical".to_owned(),
             count: 1,
+            workloads: None,
             trace: None,
         };
         Self {

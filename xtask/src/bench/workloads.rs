@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn each_target_can_be_missed_alone() {
-        let workloads = Some(Workloads { generated: WORKLOADS });
+        let workloads = Some(Workloads { generated: WORKLOADS, finished: WORKLOADS, left_out: 0 });
         let found = Summary { workloads, ..Summary::example(&[]) };
         assert_eq!(passed(&found, 39.0), [true, true]);
         assert_eq!(passed(&found, 40.0), [false, true]);
@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_row_has_rates_and_what_was_violated() {
-        let found = Summary { workloads: Some(Workloads { generated: 30 }), ..Summary::example(&["tree", "usable"]) };
+        let found = Summary {
+            workloads: Some(Workloads { generated: 30, finished: 30, left_out: 0 }),
+            ..Summary::example(&["tree", "usable"])
+        };
         assert_eq!(row(&found, 10.0), "   10.0          3.0               1             0             2  tree, usable");
     }
 }

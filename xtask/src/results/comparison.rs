@@ -103,7 +103,7 @@ fn compare(laboratory: &Laboratory, target: &str) -> Result<Summary> {
     laboratory.check_on(1, &name, &arguments)
 }
 
-/// Keeps this thread and what it starts to a core, so that tasks do not meet on one. Where that cannot be had, they may.
+/// Keeps this thread and what it starts to a core, so that tasks do not meet. Where that cannot be had, they may.
 fn keep_to(core: usize) {
     let mut only = CpuSet::new();
     only.set(core);
