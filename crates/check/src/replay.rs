@@ -169,7 +169,7 @@ impl<'a, T: Target> Player<'a, T> {
     pub fn mishap_of(&self, action: &Action, outcome: usize) -> Option<Mishap> {
         let options = &self.checker.options;
         if !options.continue_after_crash && options.faults == 0 {
-            // Nothing else is gone on to.
+            // A search goes on from nothing but the undisturbed state then.
             return (outcome == 0).then(Mishap::default);
         }
         let mut mishaps = Vec::new();

@@ -31,8 +31,8 @@ impl Region {
     /// Maps `len` bytes of a file, from `offset` on, that lie at these addresses.
     pub fn map(guest: u64, user: u64, len: u64, offset: u64, file: OwnedFd) -> Result<Self, VhostError> {
         let file = File::from(file);
-        let there = fstat(&file)?.st_size;
-        if offset.checked_add(len).is_none_or(|end| i64::try_from(end).is_ok_and(|end| end > there)) {
+        let there = u64::try_from(fstat(&file)?.st_size).unwrap_or(0);
+        if offset.checked_add(len).is_none_or(|end| end > there) {
             return Err(VhostError::OutsideMemory);
         }
         let begins = offset % PAGE;
@@ -110,7 +110,9 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100).unwrap();
         let region = |len: u64| Region::map(1000, 5000, len, 20, file.try_clone().unwrap().into());
-        assert!(region(81).is_err(), "longer than the file");
+        for too_long in [81, u64::MAX - 20, u64::MAX] {
+            assert!(region(too_long).is_err(), "{too_long}: longer than the file");
+        }
         let memory = Memory(vec![region(50).unwrap()]);
         memory.write(Address::Guest(1010), b"abc").unwrap();
         assert_eq!(&memory.read_array::<3>(Address::User(5010)).unwrap(), b"abc");

@@ -17,7 +17,7 @@ use vfs::{Data, Errno, File, Op, OpenFlags, Outcome, Path, Tree, Value, WriteAt,
 
 use super::{Side, state::Compared};
 
-/// What is written at a time: few targets take more at once.
+/// What is written at a time: an executor has a largest transfer, and a disk may be larger than that.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// How many bytes the side with this number takes for a new file, though it had no room for the op; `None` if it was
