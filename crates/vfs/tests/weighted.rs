@@ -1,7 +1,7 @@
 //! Ops drawn by weights: what is drawn is what was asked, and follows from the seed.
 
 use vfs::{
-    Op, OpKind, Reference,
+    Op, OpKind, Reference, WriteAt, WriteVia,
     generate::{ArgumentCoverage, InputCounts, Weights},
 };
 
@@ -128,8 +128,15 @@ fn what_is_due_comes_close_to_what_was_asked_within_few_ops() {
         let text = format!("[ops]\nopen = 3\nwrite = 4\nmkdir = 1\n[open.flags]\n{asked}\n[write.len]\n{asked}\n");
         let weights: Weights = text.parse().unwrap();
         let done = InputCounts::new(&weights);
-        // Every tenth op is one that somebody does not have.
-        let offered = |op: &Op| !op.to_string().len().is_multiple_of(10);
+        // Every tenth op is one that somebody does not have, and so are direct writes but of whole blocks.
+        let is_whole = |op: &Op| match op {
+            Op::Write { via: WriteVia::Direct, at: WriteAt::Offset(offset), data, .. } => {
+                offset.is_multiple_of(4096) && data.len.is_multiple_of(4096)
+            }
+            Op::Write { via: WriteVia::Direct, .. } => false,
+            _ => true,
+        };
+        let offered = |op: &Op| is_whole(op) && !op.to_string().len().is_multiple_of(10);
         for seed in 0..30_000 {
             done.op(&weights.draw_due(seed, &done, offered).expect("most are offered"));
         }

@@ -49,6 +49,10 @@ struct Table {
 
 /// How often something is drawn that not every target has, before a state has to do with fewer ops.
 const TRIES_MAX: usize = 64;
+/// In how many of these tries words go by what is due.
+const TRIES_BY_WORDS: usize = 8;
+/// In how many of these tries anything goes by what is due.
+const TRIES_BY_DUE: usize = 32;
 
 impl Weights {
     /// The text that they were read from.
@@ -70,16 +74,23 @@ impl Weights {
     /// The ops of one state, which follow from the seed. What is not `offered` is drawn again.
     pub fn draw(&self, seed: u64, offered: impl Fn(&Op) -> bool) -> Vec<Op> {
         let mut random = Random::new(seed);
-        let mut one = || (0..TRIES_MAX).map(|_| self.0.op(&mut random, None)).find(&offered);
+        let mut one = || (0..TRIES_MAX).map(|_| self.0.any_op(&mut random)).find(&offered);
         (0..self.0.draws).filter_map(|_| one()).collect()
     }
 
-    /// An op that brings what was done closer to what was asked. What is not `offered` is drawn again, at last without
-    /// regard to what is due, which may be just what cannot be had.
+    /// An op that brings what was done closer to what was asked. What is not `offered` is drawn again: of the same kind,
+    /// since who waits for another would never see what is rarely offered; soon without regard to which words are due,
+    /// since direct writes of odd lengths, say, stay due for ever and would keep all other writes waiting; and at last
+    /// by the weights alone.
     pub fn draw_due(&self, seed: u64, done: &InputCounts, offered: impl Fn(&Op) -> bool) -> Option<Op> {
         let mut random = Random::new(seed);
-        let counts = |tries: usize| (tries < TRIES_MAX / 2).then_some(done);
-        (0..TRIES_MAX).map(|tries| self.0.op(&mut random, counts(tries))).find(offered)
+        let kind = self.0.kind(Due(Some(done.ops())), &mut random);
+        let one = |tries: usize| match tries {
+            0..TRIES_BY_WORDS => self.0.op(kind, &mut random, Wanted { words: Some(done), values: Some(done) }),
+            TRIES_BY_WORDS..TRIES_BY_DUE => self.0.op(kind, &mut random, Wanted { words: None, values: Some(done) }),
+            _ => self.0.any_op(&mut random),
+        };
+        (0..TRIES_MAX).map(one).find(offered)
     }
 
     fn arguments(&self) -> impl Iterator<Item = &Argument> {
@@ -108,9 +119,16 @@ impl fmt::Debug for Weights {
 }
 
 impl Table {
-    fn op(&self, random: &mut Random, done: Option<&InputCounts>) -> Op {
-        let kind = self.ops[Due(done.map(InputCounts::ops)).draw(&self.op_partitions, random)].0;
-        let mut draw = Draw { table: self, kind, random, done };
+    fn kind(&self, due: Due<'_>, random: &mut Random) -> OpKind {
+        self.ops[due.draw(&self.op_partitions, random)].0
+    }
+
+    fn any_op(&self, random: &mut Random) -> Op {
+        self.op(self.kind(Due(None), random), random, Wanted::default())
+    }
+
+    fn op(&self, kind: OpKind, random: &mut Random, wanted: Wanted<'_>) -> Op {
+        let mut draw = Draw { table: self, kind, random, wanted };
         match kind {
             OpKind::Open => draw.open(),
             OpKind::Close => Op::Close { fd: draw.slot() },
@@ -149,33 +167,41 @@ impl Table {
     }
 }
 
+/// What was done so far, where draws are to go by it.
+#[derive(Clone, Copy, Default)]
+struct Wanted<'r> {
+    words: Option<&'r InputCounts>,
+    /// Of flags, numbers and modes.
+    values: Option<&'r InputCounts>,
+}
+
 /// One op that is being drawn.
 struct Draw<'a, 'r> {
     table: &'a Table,
     kind: OpKind,
     random: &'r mut Random,
-    /// What was done so far, if draws are to go by it.
-    done: Option<&'r InputCounts>,
+    wanted: Wanted<'r>,
 }
 
 impl<'a, 'r> Draw<'a, 'r> {
-    fn argument(&self, name: &'static str) -> (&'a Argument, Due<'r>) {
-        let due = Due(self.done.and_then(|done| done.argument(self.kind, name)));
+    /// An argument and what is due of it.
+    fn argument(&self, name: &'static str, done: Option<&'r InputCounts>) -> (&'a Argument, Due<'r>) {
+        let due = Due(done.and_then(|done| done.argument(self.kind, name)));
         (&self.table.arguments[&(self.kind, name)], due)
     }
 
     fn word(&mut self, name: &'static str) -> &'a str {
-        let (argument, due) = self.argument(name);
+        let (argument, due) = self.argument(name, self.wanted.words);
         argument.word(due, self.random)
     }
 
     fn number(&mut self, name: &'static str) -> u64 {
-        let (argument, due) = self.argument(name);
+        let (argument, due) = self.argument(name, self.wanted.values);
         argument.number(due, self.random)
     }
 
     fn mode(&mut self) -> u32 {
-        let (argument, due) = self.argument("mode");
+        let (argument, due) = self.argument("mode", self.wanted.values);
         argument.mode(due, self.random)
     }
 
@@ -206,7 +232,7 @@ impl<'a, 'r> Draw<'a, 'r> {
 
     fn open(&mut self) -> Op {
         let access: OpenFlags = self.word("access").parse().unwrap_or(OpenFlags::RDWR);
-        let (argument, due) = self.argument("flags");
+        let (argument, due) = self.argument("flags", self.wanted.values);
         let flags = argument.flags(due, self.random) | access;
         let wants_dir = flags.contains(OpenFlags::DIRECTORY);
         let path = if wants_dir { self.dir_path() } else { self.file_path() };
