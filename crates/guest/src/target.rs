@@ -6,10 +6,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use check::{Finding, Promise, Target, Task, View};
+use check::{Finding, Promise, Target, Task, View, fits};
 use disk::{Disk, Failing, Image};
 use explore::Property;
-use posix::message::{Got, Step};
+use posix::{
+    FILE_BYTES_MAX,
+    message::{Got, Step},
+};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
@@ -190,7 +193,11 @@ impl Target for GuestTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) || !self.file_system.offers(&task.op) {
+        let is_too_large = |tree: &Tree| !fits(&task.op, tree, FILE_BYTES_MAX);
+        if !self.ops().contains(task.op.kind())
+            || !self.file_system.offers(&task.op)
+            || mounted.tree.as_ref().is_ok_and(is_too_large)
+        {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -262,6 +269,14 @@ impl Target for GuestTarget {
 
     fn offers(&self, op: &Op, _: &Tree) -> bool {
         self.file_system.offers(op)
+    }
+
+    fn file_bytes_max(&self) -> u64 {
+        FILE_BYTES_MAX
+    }
+
+    fn knows_what_it_lacks(&self) -> bool {
+        self.file_system.is_known()
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

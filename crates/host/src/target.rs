@@ -10,10 +10,13 @@ use std::{
     time::Duration,
 };
 
-use check::{Finding, Promise, Repeats, Target, Task, View};
+use check::{Finding, Promise, Repeats, Target, Task, View, fits};
 use disk::{Disk, Image};
 use explore::Property;
-use posix::message::{Got, Step};
+use posix::{
+    FILE_BYTES_MAX,
+    message::{Got, Step},
+};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
@@ -189,7 +192,11 @@ impl Target for HostTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) || !self.subject.file_system.offers(&task.op) {
+        let is_too_large = |tree: &Tree| !fits(&task.op, tree, FILE_BYTES_MAX);
+        if !self.ops().contains(task.op.kind())
+            || !self.subject.file_system.offers(&task.op)
+            || mounted.tree.as_ref().is_ok_and(is_too_large)
+        {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -243,6 +250,14 @@ impl Target for HostTarget {
 
     fn offers(&self, op: &Op, _: &Tree) -> bool {
         self.subject.file_system.offers(op)
+    }
+
+    fn file_bytes_max(&self) -> u64 {
+        FILE_BYTES_MAX
+    }
+
+    fn knows_what_it_lacks(&self) -> bool {
+        self.subject.file_system.is_known()
     }
 
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {

@@ -56,6 +56,9 @@ pub fn refuse(named: &Named, plan: &Plan, crash: CrashMode) -> Result<()> {
     if let (Some(flag), false) = (given(&about_bitstate), plan.visited == Some(VisitedSet::Bitstate)) {
         bail!("use {flag} without --visited bitstate");
     }
+    if plan.shuffle && plan.search == Some(SearchOrder::Random) {
+        bail!("use --shuffle with --search random: walks choose at random as they are");
+    }
     Ok(())
 }
 

@@ -111,6 +111,11 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Whether there is no name in it.
+    pub fn is_empty(&self) -> bool {
+        self.node(self.root).and_then(|root| root.entries()).is_none_or(BTreeMap::is_empty)
+    }
+
     /// The node with this identity.
     pub fn node(&self, id: NodeId) -> Option<&Arc<Node>> {
         self.nodes.get(&id)
