@@ -51,8 +51,8 @@
 //! - **`lost+found`**, an empty directory of the root as mkfs makes it, belongs to fsck and not to the user. Where one
 //!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.
-//! - **Direct writes** of anything but whole blocks are not asked for: some refuse them, and some do them in another way
-//!   (btrfs, nilfs2).
+//! - **Direct writes** of anything but whole blocks are not asked for: some refuse them, and some do them in another
+//!   way (btrfs, nilfs2).
 
 use std::sync::Arc;
 
