@@ -82,3 +82,13 @@ fn what_gives_up_after_a_failed_request_is_not_accused() {
         assert!(report.work.ops > 20, "{:?}", report.work);
     }
 }
+
+/// The journal is replayed anew if the power is cut while it is replayed.
+#[test]
+fn ext4_keeps_its_promise_if_its_recovery_is_interrupted() {
+    let Some(target) = kernel(ext4()) else { return };
+    let options = CheckOptions { recovery_crashes: true, ..CheckOptions::default() };
+    let report = check(&target, options, &["create(\"/f\")", "fsync(\"/f\")"]);
+    assert_eq!(violated(&report), BTreeSet::new(), "{:?}", report.violations);
+    assert!(report.work.recovery_crash_states > 5, "{:?}", report.work);
+}
