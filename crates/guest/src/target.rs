@@ -24,7 +24,7 @@ use crate::{
     FileSystem, Kernel,
     fsck::{self, Verdict},
     pool::Pool,
-    runner::{Runner, Trouble},
+    runner::{DAMAGE_REPORTED, Runner, Trouble},
     session::{Failed, Session},
     storage::Live,
 };
@@ -177,11 +177,13 @@ impl Target for GuestTarget {
 
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
-        let lies = self.file_system.flushes_are_lies;
         let seat = runner.seat_in(&mounted.session, disk.image());
-        match seat.and_then(|seat| runner.end(seat, &mut Live::new(disk, lies), &mounted.session)) {
+        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
+        match seat.and_then(|seat| runner.end(seat, &mut live, &mounted.session)) {
             Ok((answer, complaint)) => {
-                mounted.complaint = complaint;
+                // A request that failed just now explains what is said of the disk.
+                let counts = |finding: &Arc<Finding>| live.failed.is_empty() || finding.property != DAMAGE_REPORTED;
+                mounted.complaint = complaint.filter(counts);
                 answer.map(|_| ())
             }
             Err(trouble) => {

@@ -66,6 +66,8 @@ pub struct Mounted {
     pub(crate) tree: Result<Tree, Errno>,
     /// What was wrong in the last op, if anything was.
     pub(crate) complaint: Option<Arc<Finding>>,
+    /// Whether it could be written to when it was mounted, and cannot any more.
+    pub(crate) has_given_up: bool,
 }
 
 impl HostTarget {
@@ -143,7 +145,7 @@ pub(crate) fn missing_for_any_mount() -> Option<String> {
 impl Mounted {
     /// Nothing is mounted, because the worker is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
-        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()) }
+        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()), has_given_up: false }
     }
 }
 
@@ -162,7 +164,11 @@ impl Target for HostTarget {
     fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
         let runner = &self.prepared().runner;
         let base = disk.image().clone();
-        let begin = |failed, asked| Session::begin(base.clone(), failed, asked);
+        let is_excused = self.awaits_fsck(disk);
+        let begin = |failed, asked| {
+            let session = Session::begin(base.clone(), failed, asked);
+            if is_excused { session.excused() } else { session }
+        };
         let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
         match mounted {
             Ok((Ok(_), mounted)) => Ok(mounted),
@@ -175,10 +181,11 @@ impl Target for HostTarget {
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
-            let answers =
-                seat.place.run(&mut Live::new(disk, self.subject.file_system.flushes_are_lies), &[Step::Unmount])?;
+            let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
+            let answers = seat.place.run(&mut live, &[Step::Unmount])?;
             seat.mounted = None;
-            mounted.complaint = runner.put_back(seat, &mounted.session);
+            let is_excused = mounted.session.saw_failures() || !live.failed.is_empty();
+            mounted.complaint = runner.put_back(seat, is_excused);
             Ok(answers)
         });
         match unmounted {
@@ -283,6 +290,19 @@ impl Target for HostTarget {
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {
         self.complaint(mounted).into_iter().collect()
+    }
+
+    fn may_shut_down(&self) -> bool {
+        true
+    }
+
+    fn has_given_up(&self, mounted: &Mounted) -> bool {
+        mounted.has_given_up
+    }
+
+    /// Without a journal, only fsck recovers, and it does not run before every mount.
+    fn awaits_fsck(&self, disk: &Disk) -> bool {
+        disk.lacks_writes() && self.subject.file_system.recovers_by_fsck()
     }
 
     fn needs_room_to_free(&self) -> bool {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use guest::scratch::Scratch;
 use serde_json::{Value, json};
 use swarm::{Ended, Merged, Running, Task, Variety, diversify, merge};
 
@@ -121,8 +122,7 @@ struct TaskFolder {
 impl TaskFolder {
     fn new(out: Option<&Path>) -> Result<Self> {
         let Some(out) = out else {
-            let path = std::env::temp_dir().join(format!("shakedown-swarm-{}", std::process::id()));
-            return Ok(Self { path, is_kept: false });
+            return Ok(Self { path: Scratch::Swarm.path(), is_kept: false });
         };
         let shown = out.display();
         if out.exists() {
