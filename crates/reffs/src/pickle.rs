@@ -155,8 +155,7 @@ pub fn decode(bytes: &[u8], now: &State) -> Option<State> {
     if !parts.0.is_empty() || !tree.invariants().is_empty() {
         return None;
     }
-    let (mut fs, identities) = Reference::adopt(&tree, &now.fs);
-    fs.configure(|config| config.name_max = names::TEXT_MAX);
+    let (fs, identities) = Reference::adopt(&tree, &now.fs);
     let by_new: BTreeMap<NodeId, Times> = identities.iter().map(|(old, new)| (*new, times[old])).collect();
     Some(State::of(fs, now.room(), |id| by_new[&id]))
 }
