@@ -386,6 +386,7 @@ impl Filesystem for Server {
         let wanted = match flags {
             1 => Existence::No,
             2 => Existence::Yes,
+            3 => Existence::Both,
             _ => Existence::Any,
         };
         let name = names::text(name);

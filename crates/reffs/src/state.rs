@@ -316,9 +316,9 @@ impl State {
     ) -> Result<(), Errno> {
         Reference::xattr_name_fits(name)?;
         match (wanted, self.node(id)?.0.xattrs.contains_key(name)) {
-            (Existence::No, true) => return Err(Errno::EEXIST),
-            (Existence::Yes, false) => return Err(Errno::ENODATA),
-            _ => {}
+            (Existence::No | Existence::Both, true) => return Err(Errno::EEXIST),
+            (Existence::Yes | Existence::Both, false) => return Err(Errno::ENODATA),
+            (Existence::No | Existence::Any, false) | (Existence::Yes | Existence::Any, true) => {}
         }
         let xattrs = &mut self.fs.node_mut(id)?.xattrs;
         match value {
@@ -340,6 +340,8 @@ pub enum Existence {
     Yes,
     /// It must not.
     No,
+    /// It must, and it must not: one may ask for that, and never gets it.
+    Both,
     /// Either is fine.
     Any,
 }

@@ -153,6 +153,9 @@ fn extended_attributes_are_kept() {
     fs::write(&path, "").unwrap();
     setxattr(&path, "user.a", b"value", XattrFlags::CREATE).unwrap();
     assert_eq!(setxattr(&path, "user.a", b"", XattrFlags::CREATE), Err(rustix::io::Errno::EXIST));
+    let both = XattrFlags::CREATE | XattrFlags::REPLACE;
+    assert_eq!(setxattr(&path, "user.a", b"", both), Err(rustix::io::Errno::EXIST));
+    assert_eq!(setxattr(&path, "user.b", b"", both), Err(rustix::io::Errno::NODATA));
     assert_eq!(setxattr(&path, "nowhere.a", b"", XattrFlags::empty()), Err(rustix::io::Errno::OPNOTSUPP));
     let mut value = [0; 16];
     let len = getxattr(&path, "user.a", &mut value).unwrap();
