@@ -456,10 +456,8 @@ impl Filesystem for Server {
             0 => Fallocate::Allocate,
             1 => Fallocate::KeepSize,
             3 => Fallocate::PunchHole,
-            8 => Fallocate::CollapseRange,
             16 => Fallocate::ZeroRange,
             17 => Fallocate::ZeroRangeKeepSize,
-            32 => Fallocate::InsertRange,
             _ => return reply.error(errno(Errno::EOPNOTSUPP)),
         };
         let Some(end) = offset.checked_add(len) else { return reply.error(errno(Errno::EFBIG)) };

@@ -253,7 +253,7 @@ impl State {
         }
     }
 
-    /// `fallocate`.
+    /// `fallocate`, but for the modes that move bytes: the kernel refuses these before it asks a FUSE file system.
     ///
     /// # Errors
     /// `EFBIG`, `ENOSPC`, or it is not a file.
