@@ -316,7 +316,7 @@ impl Filesystem for Server {
 
     fn readdir(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let mut live = self.shared.serve();
-        if let Err(error) = live.list_if_first(ino, handle, offset) {
+        if let Err(error) = live.list_if_needed(ino, handle, offset) {
             return reply.error(errno(error));
         }
         let listing = live.dirs.listing(handle);
@@ -337,7 +337,7 @@ impl Filesystem for Server {
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         let mut live = self.shared.serve();
-        if let Err(error) = live.list_if_first(ino, handle, offset) {
+        if let Err(error) = live.list_if_needed(ino, handle, offset) {
             return reply.error(errno(error));
         }
         let listing = live.dirs.listing(handle);
