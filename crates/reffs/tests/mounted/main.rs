@@ -3,6 +3,7 @@
 //! The server is a process of its own, as for users: this program started once more, to run the test `serve`. All of it
 //! needs root and `/dev/fuse`; without them each test says that it was skipped, or, in CI, fails.
 
+mod attributes;
 mod ending;
 mod header;
 mod snapshots;
