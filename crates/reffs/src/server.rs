@@ -21,7 +21,7 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 use vfs::{
-    Contents, Credentials, Errno, Fallocate, NodeId, NodeKind, Rename, Special,
+    Contents, Credentials, Entries, Errno, Fallocate, NodeId, NodeKind, Rename, Special,
     contents::BLOCK_SIZE,
     reference::{Owner, Removal},
 };
@@ -193,7 +193,7 @@ impl Filesystem for Server {
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
-        self.make(request, parent, name, NodeKind::Dir(std::collections::BTreeMap::new()), mode, reply);
+        self.make(request, parent, name, NodeKind::Dir(Entries::new()), mode, reply);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {

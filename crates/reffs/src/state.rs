@@ -370,7 +370,7 @@ fn fitting(contents: &Contents, range: Range<u64>, blocks_left: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use vfs::Entries;
 
     use super::*;
 
@@ -382,7 +382,7 @@ mod tests {
         let mut state = State::new(room, owner, now);
         let mut make = |number: u32| {
             let name = number.to_string();
-            state.make((Reference::ROOT, &name), NodeKind::Dir(BTreeMap::new()), 0o755, owner, now)
+            state.make((Reference::ROOT, &name), NodeKind::Dir(Entries::new()), 0o755, owner, now)
         };
         for number in 0..DIRS {
             make(number).unwrap();
