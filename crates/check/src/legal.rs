@@ -57,8 +57,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Data, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree, Value,
-    WriteAt, WriteVia,
+    Data, Entries, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
+    Value, WriteAt, WriteVia,
 };
 
 use crate::state::Foreseen;
@@ -281,7 +281,7 @@ pub(crate) fn comparable(tree: Tree) -> Tree {
     let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
     let as_made = |node: &Arc<Node>| {
         let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
-        is_plain && node.entries().is_some_and(std::collections::BTreeMap::is_empty)
+        is_plain && node.entries().is_some_and(Entries::is_empty)
     };
     if !tree.node(id).is_some_and(as_made) {
         return tree;

@@ -98,7 +98,7 @@ impl Walk {
         });
         let children = self.visit_all(&root, "", entries)?;
         let xattrs = self.xattrs_of_open(&root)?;
-        self.add(id, &stat, nlink, NodeKind::Dir(children), xattrs);
+        self.add(id, &stat, nlink, NodeKind::Dir(children.into()), xattrs);
         Ok(id)
     }
 
@@ -146,7 +146,7 @@ impl Walk {
                 let (id, known) = self.identify(&stat)?;
                 if !known {
                     let kind = if file_type == FileType::Directory {
-                        NodeKind::Dir(self.visit_all(&file, &path(), entries(&file)?)?)
+                        NodeKind::Dir(self.visit_all(&file, &path(), entries(&file)?)?.into())
                     } else {
                         NodeKind::File(contents(&file, &stat)?.into())
                     };

@@ -448,7 +448,8 @@ pub struct KernelBuild {
   shakedown mount /mnt/ref --capacity 64MiB --inodes 1000  a small one, to run full
 
 It is empty at first, lives in memory, and is gone when it ends; whatever ends it, nothing stays mounted. Snapshots are
-ioctls on any file of it: crates/reffs/include/shakedown_reffs.h for C, `reffs::Client` for Rust.
+ioctls on any file of it: crates/reffs/include/shakedown_reffs.h for C, `reffs::Client` for Rust. After 2^32 creations
+it is full (ENOSPC), since no inode number is given out twice.
 Exit codes: 0 it was unmounted, 2 it could not be mounted.")]
 pub struct Mount {
     /// An existing directory
