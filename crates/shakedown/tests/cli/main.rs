@@ -5,6 +5,7 @@ mod characterise;
 mod check;
 mod clean;
 mod errors;
+mod guests;
 mod mount;
 mod program;
 mod replay;
