@@ -54,14 +54,22 @@ impl Runner {
     /// A guest that has been at work before: at the first mount a kernel makes threads and caches that it has from then
     /// on, and what has to wait for them comes at another time.
     fn boot(&self) -> Result<Seat, Trouble> {
-        let mut seat = self.pool.boot()?;
+        self.pool.boot().map_err(Trouble::from).and_then(|seat| self.warm_up(seat))
+    }
+
+    /// What a kernel finds wrong with itself on the way it may never say again: most warnings come once.
+    fn warm_up(&self, mut seat: Seat) -> Result<Seat, Trouble> {
+        // What it says of itself as it starts is of no file system.
+        drop(seat.guest.complaint());
         let mut disk = self.fresh.clone();
         let create = Op::Create { path: Path::root().join("warm"), mode: 0o644 };
         for step in [self.mount_step(), Step::Observe, Step::Run(create), Step::Run(Op::Sync), Step::Unmount] {
             run(&mut seat, &mut disk, &[step])?;
         }
-        drop(seat.guest.complaint());
-        Ok(seat)
+        match seat.guest.complaint().filter(|complaint| !complaint.is_about_the_disk) {
+            None => Ok(seat),
+            Some(complaint) => Err(Trouble::Complained(complaint)),
+        }
     }
 
     /// What the kernel makes of the fresh image when it mounts that for the first time. Its root is given the mode that
@@ -259,6 +267,8 @@ fn allocation_failed(step: &Step, answer: &Answer, disk: &Disk) -> Option<u32> {
 /// Why a step could not be made.
 pub(crate) enum Trouble {
     Guest(GuestError),
+    /// A kernel that found itself wrong when it was tried out on a fresh disk.
+    Complained(Complaint),
     Nondeterministic,
 }
 
@@ -274,6 +284,7 @@ impl Trouble {
             Self::Guest(error @ GuestError::Died { .. }) => (KERNEL_BUG, error.to_string()),
             Self::Guest(error @ GuestError::Hung { .. }) => (KERNEL_HANGS, error.to_string()),
             Self::Guest(error) => (NO_GUEST, error.to_string()),
+            Self::Complained(complaint) => (KERNEL_BUG, format!("on a fresh disk already: {}", complaint.text)),
             Self::Nondeterministic => {
                 (NONDETERMINISTIC, "the same ops on the same image left other bytes on the disk".to_owned())
             }
@@ -289,6 +300,7 @@ pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::complaint;
 
     #[test]
     fn what_went_wrong_with_a_guest_decides_who_is_accused() {
@@ -297,6 +309,7 @@ mod tests {
             (Trouble::Guest(GuestError::Died { console: console() }), "kernel-bug"),
             (Trouble::Guest(GuestError::Hung { console: console() }), "kernel-hangs"),
             (Trouble::Guest(GuestError::Start(std::io::ErrorKind::NotFound.into())), "guest-unavailable"),
+            (Trouble::Complained(complaint("WARNING: at fs/inode.c").unwrap()), "kernel-bug"),
             (Trouble::Nondeterministic, "guest-nondeterministic"),
         ];
         for (trouble, expected) in cases {

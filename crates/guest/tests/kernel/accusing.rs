@@ -5,13 +5,14 @@
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use check::Target as _;
 use disk::{Block, Disk, Failing, Fault};
-use guest::{FileSystem, FileSystemKind, GuestTarget};
+use guest::{Described, FileSystem, FileSystemKind, GuestTarget, Which};
+use vfs::{Conventions, contract::Contract};
 
 use crate::{ext2, ext4, target, task};
 
@@ -109,20 +110,66 @@ fn a_kernel_that_is_none_is_reported() {
     let cache = tempfile::tempdir().unwrap();
     put_kernel(cache.path(), "#!/bin/sh\necho Kernel panic - not syncing\n");
     for (folder, expected) in [(cache.path(), "kernel-bug"), (&cache.path().join("missing"), "guest-unavailable")] {
-        let ran = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "accusing::a_kernel_that_is_none_is_reported", "--nocapture"])
-            .env("XDG_CACHE_HOME", cache.path())
-            .env("TMPDIR", folder)
-            .env(EXPECTED, expected)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{expected}: {}", String::from_utf8_lossy(&ran.stderr));
+        run_again("accusing::a_kernel_that_is_none_is_reported", cache.path(), folder, expected);
     }
 }
 
-/// Puts a program where the kernel is looked for.
-fn put_kernel(cache: &Path, program: &str) {
+/// btrfs names a disk when it meets it first, which is before the mount that is asked for, and never again. Nobody
+/// hears of it unless the kernel is asked to chat, and the name of this disk is what a kernel says of a bug.
+#[test]
+fn what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked() {
+    if std::env::var_os(EXPECTED).is_some() {
+        let described = Described {
+            name: "btrfs".to_owned(),
+            mkfs: Some("mkfs.btrfs -q -f -K --mixed -L Oops {dev}".to_owned()),
+            fsck: None,
+            repair: None,
+            contract: Contract::Mountable,
+            conventions: Conventions::POSIX,
+        };
+        let target = GuestTarget::new(FileSystem::new(Which::Described(described.into()), 16 << 10), false);
+        let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
+        let finding = target.complaint(&mounted).expect("it was said once");
+        assert_eq!(finding.property.name, "kernel-bug");
+        assert!(finding.detail.starts_with("on a fresh disk already: "), "{}", finding.detail);
+        return;
+    }
+    if target(ext2()).is_none() {
+        return;
+    }
+    let kernels = cache_folder().join("shakedown/kernels");
+    let kernel = kernels.join(fs::read_to_string(kernels.join("current")).unwrap().trim());
+    let cache = tempfile::tempdir().unwrap();
+    let script = format!("#!/bin/sh\nexec {} \"$@\" loglevel=8\n", kernel.join("linux").display());
+    let chatting = put_kernel(cache.path(), &script);
+    for file in ["random-state", "file-systems"] {
+        fs::copy(kernel.join(file), chatting.join(file)).unwrap();
+    }
+    let name = "accusing::what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked";
+    run_again(name, cache.path(), &std::env::temp_dir(), "kernel-bug");
+}
+
+/// Where kernels are kept, among other things.
+fn cache_folder() -> PathBuf {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap()).join(".cache");
+    std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from)
+}
+
+/// Runs a test once more, with another cache and another folder for what is temporary.
+fn run_again(test: &str, cache: &Path, temporary: &Path, expected: &str) {
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("XDG_CACHE_HOME", cache)
+        .env("TMPDIR", temporary)
+        .env(EXPECTED, expected)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{expected}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Puts a program where the kernel is looked for; the folder that it lies in.
+fn put_kernel(cache: &Path, program: &str) -> PathBuf {
     let kernels = cache.join("shakedown/kernels");
     fs::create_dir_all(kernels.join("none")).unwrap();
     fs::write(kernels.join("current"), "none").unwrap();
@@ -134,4 +181,5 @@ fn put_kernel(cache: &Path, program: &str) {
     let symbols: Vec<String> = names.map(|name| format!("1000 30 d {name}\n")).collect();
     fs::write(kernels.join("none/random-state"), symbols.concat()).unwrap();
     fs::write(kernels.join("none/file-systems"), "ext2\n").unwrap();
+    kernels.join("none")
 }
