@@ -105,8 +105,13 @@ impl GuestTarget {
         self.ground().unwrap_or_else(|error| panic!("could not {error}"))
     }
 
-    /// What fsck says of a disk that the kernel has recovered and left. It must have nothing to say.
+    /// What fsck says of a disk that was recovered, by a program if it takes one, and that the kernel has left. It must
+    /// have nothing to say.
     fn check_after_the_kernel(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let not_repaired = self.fsck(disk)?;
+        if !not_repaired.is_empty() {
+            return Ok(not_repaired);
+        }
         let mut mounted = self.mount(disk)?;
         self.unmount(&mut mounted, disk)?;
         if let Some(complaint) = self.complaint(&mounted) {
