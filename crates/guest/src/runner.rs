@@ -216,7 +216,8 @@ impl Runner {
         }
         let looks = [Step::Observe, Step::MayWrite];
         let looks = if session.saw_failures() { &looks[..] } else { &looks[..1] };
-        let mut seen = run(&mut seat, &mut Looked(disk), looks)?.into_iter();
+        let mut looked = Looked::new(disk, self.file_system.flushes_are_lies);
+        let mut seen = run(&mut seat, &mut looked, looks)?.into_iter();
         let tree = match seen.next() {
             Some(Ok(Got::Tree(tree))) => Ok(self.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),

@@ -130,7 +130,8 @@ impl Runner {
             let complaint = self.put_back(seat, &session);
             return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
         }
-        let tree = match seat.place.run(&mut Looked(disk), &[Step::Observe])?.pop() {
+        let mut looked = Looked::new(disk, self.subject.file_system.flushes_are_lies);
+        let tree = match seat.place.run(&mut looked, &[Step::Observe])?.pop() {
             Some(Ok(Got::Tree(tree))) => Ok(self.subject.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
