@@ -123,12 +123,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Unmounts a session, on a copy of its disk that is thrown away; what is wrong then.
-    pub fn leave(&self, session: &Session, image: &Image) -> Result<Option<Arc<Finding>>, Trouble> {
+    /// Unmounts a session, on a copy of its disk; what it leaves there, and what is wrong then.
+    pub fn leave(&self, session: &Session, image: &Image) -> Result<(Image, Option<Arc<Finding>>), Trouble> {
         let seat = self.seat_in(session, image)?;
-        let (answer, complaint) = self.end(seat, &mut image.clone(), session)?;
+        let mut left = image.clone();
+        let (answer, complaint) = self.end(seat, &mut left, session)?;
         let refused = |errno| Arc::new(Finding { property: KERNEL_LEAKS, detail: format!("it failed with {errno}") });
-        Ok(complaint.or_else(|| answer.err().map(refused)))
+        Ok((left, complaint.or_else(|| answer.err().map(refused))))
     }
 
     /// Unmounts what a guest has mounted and gives it back; what came of it, and what is wrong then.

@@ -26,7 +26,8 @@ use crate::{
     storage::Live,
 };
 
-/// fsck finds something wrong with what the kernel has recovered, or cannot repair what it is there to repair.
+/// fsck finds something wrong with what the kernel has recovered or unmounted, or cannot repair what it is there to
+/// repair.
 const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
 
 /// A file system in guests.
@@ -113,12 +114,38 @@ impl GuestTarget {
             return Ok(not_repaired);
         }
         let mut mounted = self.mount(disk)?;
-        self.unmount(&mut mounted, disk)?;
+        self.end(&mut mounted, disk)?;
         if let Some(complaint) = self.complaint(&mounted) {
             return Ok(vec![complaint]);
         }
         let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
         Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
+    }
+
+    /// Unmounts, with a look at the kernel and none at the disk.
+    fn end(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        let runner = &self.prepared().runner;
+        let lies = self.file_system.flushes_are_lies;
+        let seat = runner.seat_in(&mounted.session, disk.image());
+        match seat.and_then(|seat| runner.end(seat, &mut Live::new(disk, lies), &mounted.session)) {
+            Ok((answer, complaint)) => {
+                mounted.complaint = complaint;
+                answer.map(|_| ())
+            }
+            Err(trouble) => {
+                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
+                Err(Errno::EIO)
+            }
+        }
+    }
+
+    /// What fsck finds wrong with a disk that was unmounted, if nothing had failed before.
+    fn wrong_with(&self, left: &Disk, session: &Session) -> Option<Finding> {
+        if !self.file_system.is_left_clean() || session.saw_failures() || left.met_faults() {
+            return None;
+        }
+        let checked = fsck::check(&self.file_system, left).ok()?;
+        not_clean(checked.verdict != Verdict::Clean, checked.said).pop()
     }
 }
 
@@ -178,19 +205,11 @@ impl Target for GuestTarget {
     }
 
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
-        let runner = &self.prepared().runner;
-        let lies = self.file_system.flushes_are_lies;
-        let seat = runner.seat_in(&mounted.session, disk.image());
-        match seat.and_then(|seat| runner.end(seat, &mut Live::new(disk, lies), &mounted.session)) {
-            Ok((answer, complaint)) => {
-                mounted.complaint = complaint;
-                answer.map(|_| ())
-            }
-            Err(trouble) => {
-                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
-                Err(Errno::EIO)
-            }
+        self.end(mounted, disk)?;
+        if mounted.complaint.is_none() {
+            mounted.complaint = self.wrong_with(disk, &mounted.session).map(Arc::new);
         }
+        Ok(())
     }
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -229,8 +248,13 @@ impl Target for GuestTarget {
     }
 
     fn complaint_at_unmount(&self, mounted: &Mounted, disk: &Disk) -> Option<Finding> {
-        let left = self.prepared().runner.leave(&mounted.session, disk.image());
-        left.unwrap_or_else(|trouble| Some(trouble.finding())).as_deref().cloned()
+        let left = match self.prepared().runner.leave(&mounted.session, disk.image()) {
+            Ok((left, None)) => left,
+            Ok((_, Some(finding))) => return Some(Finding::clone(&finding)),
+            Err(trouble) => return Some(Finding::clone(&trouble.finding())),
+        };
+        // Whether anything failed is known of the disk that was copied.
+        if disk.met_faults() { None } else { self.wrong_with(&Disk::new(left), &mounted.session) }
     }
 
     /// All that led here since the mount. Two ways to the same tree and disk are two states: what a kernel keeps in

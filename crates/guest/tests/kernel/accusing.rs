@@ -63,6 +63,28 @@ fn damage_that_only_the_check_meets_is_reported() {
     assert_eq!(found.first().map(|finding| finding.property.name), Some("fsck-not-clean"), "{found:?}");
 }
 
+/// The same for a file system that is repaired after every crash: what was unmounted in peace needs no repair.
+#[test]
+fn damage_that_is_left_by_an_unmount_is_reported() {
+    let Some(target) = target(ext2()) else { return };
+    let unmounted = |disk: &mut Disk| {
+        let mut mounted = target.mount(disk).unwrap();
+        let foretold = target.complaint_at_unmount(&mounted, disk);
+        target.unmount(&mut mounted, disk).unwrap();
+        assert_eq!(target.complaint(&mounted), foretold);
+        foretold.map(|finding| finding.property.name)
+    };
+    let fresh = Disk::new(target.mkfs());
+    assert_eq!(unmounted(&mut fresh.clone()), None);
+    // The block bitmap follows the superblock and the descriptors of the groups.
+    let mut damaged = fresh.clone();
+    fill_block(&mut damaged, 3, 0xff);
+    assert_eq!(unmounted(&mut damaged.clone()), Some("fsck-not-clean"));
+    damaged.arm([Fault { what: Failing::Read, after: u64::MAX }].into_iter().collect());
+    damaged.disarm();
+    assert_eq!(unmounted(&mut damaged), None, "after a failure nobody is to blame");
+}
+
 #[test]
 fn a_disk_that_changes_by_itself_is_reported() {
     let Some(target) = target(ext2()) else { return };
