@@ -132,6 +132,13 @@ pub trait Target: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Whether a finding is about the machine on which this runs, and not about the file system: nothing else is
+    /// concluded from what follows then.
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        let _ = finding;
+        false
+    }
+
     /// The ops with which a recovered file system is tried, given what a user sees of it: lists that are each run on a
     /// copy of their own. Whatever the reference makes of them is right, so they may fail. A list without a remount is
     /// followed by one.

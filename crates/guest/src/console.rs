@@ -166,6 +166,12 @@ impl Console {
         complaint(&text)
     }
 
+    /// What was printed since the last time, or the end of it.
+    pub fn since_last(&self) -> String {
+        let start = self.text.len().saturating_sub(COMPLAINT_MAX).max(self.seen);
+        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+    }
+
     /// The last lines.
     pub fn tail(&self) -> String {
         let start = self.text.len().saturating_sub(COMPLAINT_MAX);
@@ -255,8 +261,10 @@ mod tests {
         let mut console = Console::new(reader).unwrap();
         std::io::Write::write_all(&mut writer, b"hello\nBUG: sleeping\n").unwrap();
         console.drain();
+        assert_eq!(console.since_last(), "hello\nBUG: sleeping");
         assert_eq!(console.complaint().unwrap().line, "BUG: sleeping");
         assert_eq!(console.complaint(), None);
+        assert_eq!(console.since_last(), "");
         assert!(console.is_open());
         drop(writer);
         console.drain();

@@ -4,7 +4,10 @@
 //! brings a guest into that session, unless one is there already, and goes on live: its requests go to the disk of the
 //! state under check.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use check::{Finding, Promise, Target, Task, View};
 use disk::{Disk, Failing, Image};
@@ -19,9 +22,9 @@ use vfs::{
 
 use crate::{
     FileSystem, Kernel,
-    fsck::{self, Verdict},
+    fsck::{self, Checked, Verdict},
     pool::Pool,
-    runner::{Runner, Trouble},
+    runner::{Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
     storage::Live,
 };
@@ -52,6 +55,17 @@ struct Ground {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotHere(String);
+
+impl NotHere {
+    /// In one line: of what a kernel has printed, the end.
+    fn because(trouble: &Trouble) -> Self {
+        const LINES_MAX: usize = 6;
+        let words = trouble.words();
+        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let (first, rest) = lines.split_at(lines.len().min(1));
+        Self([first, &rest[rest.len().saturating_sub(LINES_MAX)..]].concat().join("; "))
+    }
+}
 
 /// A mounted file system.
 #[derive(Clone, Debug)]
@@ -90,9 +104,13 @@ impl GuestTarget {
         let pool = Pool::new(kernel, fresh.geometry().blocks.into());
         let mut runner = Runner { pool, file_system: self.file_system.clone(), fresh };
         if self.file_system.is_made_by_mounting() {
-            let made = runner.mounted_first();
-            runner.fresh =
-                made.map_err(|trouble| NotHere(format!("make a file system: {}", trouble.finding().detail)))?;
+            runner.fresh = runner.mounted_first().map_err(|trouble| NotHere::because(&trouble))?;
+        }
+        match runner.empty_seat() {
+            Ok(seat) => runner.pool.put(seat),
+            Err(trouble) if trouble.is_of_the_machine() => return Err(NotHere::because(&trouble)),
+            // A kernel that is wrong is what a check is there to find.
+            Err(_) => {}
         }
         let fresh = runner.fresh.clone();
         Ok(Ground { runner, fresh })
@@ -118,8 +136,7 @@ impl GuestTarget {
         if let Some(complaint) = self.complaint(&mounted) {
             return Ok(vec![complaint]);
         }
-        let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
+        Ok(clean(fsck::check(&self.file_system, disk)))
     }
 
     /// Unmounts, with a look at the kernel and none at the disk.
@@ -144,13 +161,22 @@ impl GuestTarget {
         if !self.file_system.is_left_clean() || session.saw_failures() || left.met_faults() {
             return None;
         }
-        let checked = fsck::check(&self.file_system, left).ok()?;
-        not_clean(checked.verdict != Verdict::Clean, checked.said).pop()
+        clean(fsck::check(&self.file_system, left)).pop()
     }
 }
 
-fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
-    is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
+/// What is wrong if a program must find nothing wrong.
+fn clean(checked: io::Result<Checked>) -> Vec<Finding> {
+    judged(checked, |verdict| verdict == Verdict::Clean)
+}
+
+/// What a program came to. One that could not be run says nothing of the file system.
+fn judged(checked: io::Result<Checked>, is_well: impl FnOnce(Verdict) -> bool) -> Vec<Finding> {
+    match checked {
+        Ok(Checked { verdict, .. }) if is_well(verdict) => Vec::new(),
+        Ok(Checked { said, .. }) => vec![Finding { property: FSCK_NOT_CLEAN, detail: said }],
+        Err(error) => vec![Finding::clone(&of_the_machine(&format!("run fsck: {error}")))],
+    }
 }
 
 /// An op as a guest is asked to do it: if faults are tried, allocations are counted, and one of them may fail.
@@ -297,8 +323,11 @@ impl Target for GuestTarget {
         if !self.file_system.recovers_by_fsck() {
             return Ok(Vec::new());
         }
-        let checked = fsck::repair(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict == Verdict::Wrong, checked.said))
+        Ok(judged(fsck::repair(&self.file_system, disk), |verdict| verdict != Verdict::Wrong))
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == UNAVAILABLE
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {

@@ -116,14 +116,13 @@ fn what_a_kernel_does_not_give_back_is_reported() {
     assert_eq!(accused(None).0, None);
 }
 
-/// A kernel that ends at once, and one for which there is no room on this machine. That a kernel hangs is known only
-/// after a minute of silence; `runner.rs` has a test of what is made of that.
+/// A kernel that ends at once, and one for which there is no room on this machine: nobody is accused. That a kernel
+/// hangs is known only after a minute of silence; `runner.rs` has a test of what is made of that.
 #[test]
-fn a_kernel_that_is_none_is_reported() {
+fn a_kernel_that_is_none_is_told_before_anything_is_checked() {
     if let Ok(expected) = std::env::var(EXPECTED) {
-        let target = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false);
-        let mut disk = Disk::new(target.mkfs());
-        assert_eq!(accused_after_mount(&target, &mut disk), Some(expected.as_str()));
+        let error = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false).ready().unwrap_err();
+        assert!(error.contains(&expected) && !error.contains('\n'), "{error}");
         return;
     }
     if target(ext2()).is_none() {
@@ -131,9 +130,40 @@ fn a_kernel_that_is_none_is_reported() {
     }
     let cache = tempfile::tempdir().unwrap();
     put_kernel(cache.path(), "#!/bin/sh\necho Kernel panic - not syncing\n");
-    for (folder, expected) in [(cache.path(), "kernel-bug"), (&cache.path().join("missing"), "guest-unavailable")] {
-        run_again("accusing::a_kernel_that_is_none_is_reported", cache.path(), folder, expected);
+    let name = "accusing::a_kernel_that_is_none_is_told_before_anything_is_checked";
+    let missing = &cache.path().join("missing");
+    for (folder, expected) in [(cache.path(), "Kernel panic - not syncing"), (missing, "start a guest: ")] {
+        run_again(name, cache.path(), folder, expected);
     }
+}
+
+#[test]
+fn a_mount_option_that_the_kernel_does_not_know_is_told_before_anything_is_checked() {
+    let Some(target) = target(FileSystem { options: "nosuchoption".to_owned(), ..ext4() }) else { return };
+    let error = target.ready().unwrap_err();
+    assert!(error.contains("mount a fresh file system: EINVAL") && error.contains("nosuchoption"), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+}
+
+/// A fsck that somebody kills has said nothing of the file system.
+#[test]
+fn a_check_that_cannot_be_run_is_not_blamed_on_the_file_system() {
+    let killed = || Some("kill -KILL $$".to_owned());
+    let described = |fsck, repair| {
+        let mkfs = Some("mke2fs -q -F -t ext2 -b 1024 -N 32 -m 0 {dev}".to_owned());
+        let (contract, conventions) = (Contract::Mountable, Conventions::POSIX);
+        let described = Described { name: "ext2".to_owned(), mkfs, fsck, repair, contract, conventions };
+        target(FileSystem::new(Which::Described(described.into()), 64))
+    };
+    let names = |found: Vec<check::Finding>| found.iter().map(|finding| finding.property.name).collect::<Vec<_>>();
+    let Some(target) = described(killed(), None) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    assert_eq!(names(target.full_fsck(&mut disk).unwrap().unwrap()), ["guest-unavailable"]);
+    let mut mounted = target.mount(&mut disk).unwrap();
+    target.unmount(&mut mounted, &mut disk).unwrap();
+    assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-unavailable");
+    let Some(target) = described(None, killed()) else { return };
+    assert_eq!(names(target.fsck(&mut disk).unwrap()), ["guest-unavailable"]);
 }
 
 /// btrfs names a disk when it meets it first, which is before the mount that is asked for, and never again. Nobody
