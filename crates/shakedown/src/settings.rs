@@ -135,6 +135,12 @@ impl Settings {
         })
     }
 
+    /// Whether a kernel is under check that is never unmounted for its own sake: the search has no end at which it is.
+    pub fn leaves_unmounts_unjudged(&self) -> bool {
+        let ends = self.depth_max.is_some() || self.script.is_some() || self.workload_set.is_some();
+        self.target.starts_with("guest:") && self.against.is_empty() && !ends
+    }
+
     /// What is checked.
     pub fn check_options(&self) -> CheckOptions {
         CheckOptions {

@@ -162,6 +162,10 @@ impl Summary {
     }
 }
 
+/// Where a search goes on and on, nothing is unmounted to see what comes of it: it would have to be brought back.
+const NO_UNMOUNTS: &str =
+    "what kernels leave when they unmount was not judged: that is done where a search ends, with --depth or workloads";
+
 /// What was cut off, sampled or dropped, in this search or in an earlier part of the run.
 struct Limits {
     states_dropped: u64,
@@ -197,6 +201,9 @@ impl Limits {
                 "{} positions had over {most} crash states: a sample was judged",
                 work.positions_sampled
             ));
+        }
+        if settings.leaves_unmounts_unjudged() {
+            says.push(NO_UNMOUNTS.to_owned());
         }
         if work.ended_unjudged > 0 {
             says.push(format!(
