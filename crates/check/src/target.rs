@@ -29,6 +29,12 @@ pub trait Target: Send + Sync {
         Ok(())
     }
 
+    /// Which kernel it is a part of, if it is not a part of this program: two results are comparable if that is the
+    /// same. Asked after [`Target::ready`].
+    fn kernel(&self) -> Option<String> {
+        None
+    }
+
     /// A freshly made file system.
     fn mkfs(&self) -> Image;
 

@@ -200,6 +200,10 @@ impl Target for GuestTarget {
         self.ground().map(|_| ()).map_err(|error| error.to_string())
     }
 
+    fn kernel(&self) -> Option<String> {
+        self.ground().ok().map(|ground| ground.runner.pool.kernel().identity())
+    }
+
     fn mkfs(&self) -> Image {
         self.prepared().fresh.clone()
     }

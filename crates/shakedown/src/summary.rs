@@ -16,6 +16,9 @@ pub struct Summary {
     #[serde(flatten)]
     pub settings: Settings,
     pub threads: usize,
+    /// The kernel that was under check, if one was.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// The deepest state.
     pub depth: u32,
     pub states: u64,
@@ -118,6 +121,7 @@ impl Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings,
             threads,
+            kernel: None,
             depth: report.depth,
             states: report.states,
             states_revisited: report.states_revisited,

@@ -188,6 +188,7 @@ impl Job {
         let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
         let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
         summary.resumable = self.folder.is_some() && is_cut_short;
+        summary.kernel = self.named.target.kernel();
         Ok((summary, report.violations))
     }
 
