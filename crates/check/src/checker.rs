@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use vfs::{Op, Outcome, Place};
 
 use crate::{
-    compare::differences,
+    compare::{Finished, Fullness, differences},
     counts::{Counts, Repeated, Work},
     crash::{Moment, Which},
     crash_point::CrashPoint,
@@ -352,7 +352,9 @@ impl<'a, T: Target> Checker<'a, T> {
             return Advance::Broken(outcome);
         }
         let done = next.tasks.remove(made.task);
-        let wrong = next.finish(self.target, &done, &outcome, &faults, made.foreseen.take());
+        let Finished { wrong, refused } =
+            next.finish(self.target, &done, &outcome, &faults, (made.foreseen.take(), Fullness::Judged));
+        self.counts.refused(refused);
         next.aftermath.end(&done, failed);
         if !faults.is_empty() && self.target.may_shut_down() {
             next.aftermath.hurt();
@@ -391,9 +393,9 @@ impl<'a, T: Target> Checker<'a, T> {
 
     /// What an op of a workload says that the target does not have.
     fn lacking(&self, next: &State<T>, task: usize, outcome: &Outcome) -> Option<Lacking> {
-        let errno = self.workload.script.as_ref().and(outcome.as_ref().err())?;
+        self.workload.script.as_ref()?;
         let op = &next.tasks[task].op;
-        let what = Lack::told_by(self.target, op, *errno)?;
+        let what = Lack::told_by(self.target, op, outcome, &next.reference)?;
         let differs = next.reference.clone().apply(op) != *outcome;
         differs.then(|| Lacking { op: op.clone(), what })
     }

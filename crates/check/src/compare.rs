@@ -11,7 +11,8 @@ use vfs::{
 use crate::{
     aftermath::Aftermath,
     crash::CONTENTS,
-    legal::{self, Agreement},
+    fullness,
+    legal::{self, Agreement, Refusing},
     locks::is_at_or_below,
     state::{Foreseen, State, past},
     target::{Finding, Target, Task},
@@ -26,6 +27,30 @@ const FAULT: Property = Property::critical("fault");
 
 /// How far a remount is that has unmounted. If it fails then, the file system is gone, which no failed request excuses.
 const UNMOUNTED: u8 = 1;
+
+/// How an op ended.
+#[derive(Default)]
+pub(crate) struct Finished {
+    /// What is wrong.
+    pub wrong: Vec<Finding>,
+    /// Whether there was no room for it, which the reference has.
+    pub refused: bool,
+}
+
+/// What is asked of a target that says that it has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fullness {
+    /// It must be full.
+    Judged,
+    /// Nothing: whoever asks has rules of its own.
+    Excused,
+}
+
+impl From<Finding> for Finished {
+    fn from(finding: Finding) -> Self {
+        Self { wrong: vec![finding], refused: false }
+    }
+}
 
 impl<T: Target> State<T> {
     /// Puts an op among those under way; its place there.
@@ -71,16 +96,16 @@ impl<T: Target> State<T> {
         done: &Task,
         outcome: &Outcome,
         faults: &Faults,
-        foreseen: Option<Foreseen>,
-    ) -> Vec<Finding> {
+        (foreseen, fullness): (Option<Foreseen>, Fullness),
+    ) -> Finished {
         // It is wrong whatever failed.
         if let Some(complaint) = target.complaint(&self.mounted) {
-            return vec![complaint];
+            return complaint.into();
         }
         let foreseen = foreseen.unwrap_or_else(|| self.foresee(&done.op));
-        let mut wrong = self.finish_unexcused(target, (done, outcome), foreseen, !faults.is_empty());
+        let mut finished = self.finish_unexcused(target, (done, outcome), (foreseen, fullness), !faults.is_empty());
         if !faults.is_empty() {
-            for finding in wrong.iter_mut().filter(|finding| finding.is_critical()) {
+            for finding in finished.wrong.iter_mut().filter(|finding| finding.is_critical()) {
                 let how = if outcome.is_ok() { "succeeded" } else { "failed" };
                 let Finding { property, detail } = &finding;
                 let detail =
@@ -88,20 +113,21 @@ impl<T: Target> State<T> {
                 *finding = Finding { property: FAULT, detail };
             }
         }
-        wrong
+        finished
     }
 
     fn finish_unexcused(
         &mut self,
         target: &T,
         (done, outcome): (&Task, &Outcome),
-        expected: Foreseen,
+        (expected, fullness): (Foreseen, Fullness),
         may_fail: bool,
-    ) -> Vec<Finding> {
+    ) -> Finished {
+        let mut refused = false;
         let is_unmounted = done.op == Op::Remount && done.pc == UNMOUNTED;
         let is_hurt = target.may_shut_down() && (may_fail || self.aftermath.is_hurt());
         if is_hurt && is_unmounted && outcome.is_ok() {
-            return self.come_back(target, may_fail);
+            return Finished { wrong: self.come_back(target, may_fail), refused };
         }
         // Whether an op was done that says that it failed, and may.
         let may_be_done = outcome.as_ref().is_err_and(|errno| legal::may_fail_when_done(&done.op, *errno));
@@ -113,7 +139,10 @@ impl<T: Target> State<T> {
         let part = self.part_that_fits(target, &done.op, outcome);
         let expected = part.as_ref().map_or(expected, |part| self.foresee(part));
         let op = part.as_ref().unwrap_or(&done.op);
-        match legal::compare(op, outcome, &self.reference, &expected) {
+        // One that was hurt may have no room for anything.
+        let is_judged = fullness == Fullness::Judged && !is_hurt;
+        let room = || if is_judged { self.room_after_all(target, op) } else { None };
+        match legal::compare(self.refusing(target, op, is_judged), outcome, &self.reference, &expected) {
             Agreement::Differ if may_fail && is_done => self.reference = expected.reference,
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
             Agreement::Differ
@@ -122,18 +151,11 @@ impl<T: Target> State<T> {
                     && outcome.as_ref().err().is_some_and(|errno| self.may_say_when_hurt(target, *errno)) => {}
             Agreement::Differ if has_given_up && self.is_as_shown(target, &done.op, outcome) => {}
             Agreement::Same => self.reference = expected.reference,
-            Agreement::Refused => {}
-            Agreement::Differ => {
-                let say = |outcome: &Outcome| match outcome {
-                    Ok(_) => "succeeded".to_owned(),
-                    Err(errno) => format!("failed with {errno}"),
-                };
-                let detail = match (outcome, &expected.outcome) {
-                    (Ok(found), Ok(expected)) => format!("{} returned {found:?}, expected {expected:?}", done.op),
-                    _ => format!("{} {}, expected that it {}", done.op, say(outcome), say(&expected.outcome)),
-                };
-                return vec![Finding { property: OUTCOME, detail }];
+            Agreement::Refused if let Some(bytes) = fullness::is_refused(outcome).then(room).flatten() => {
+                return differs(op, outcome, &expected, &fullness::tell(bytes)).into();
             }
+            Agreement::Refused => refused = true,
+            Agreement::Differ => return differs(&done.op, outcome, &expected, "").into(),
         }
         self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
@@ -154,20 +176,42 @@ impl<T: Target> State<T> {
         if self.tasks.is_empty() {
             wrong.extend(target.invariants(&self.mounted, &self.disk));
         }
-        wrong
+        Finished { wrong, refused }
     }
 
     /// What was done of a write that wrote less than it was asked to, if there is no room for the rest.
     fn part_that_fits(&self, target: &T, op: &Op, outcome: &Outcome) -> Option<Op> {
         let (part, rest) = legal::in_part(op, outcome)?;
+        legal::is_full(&self.clone().run_whole(target, rest)).then_some(part)
+    }
+
+    /// What is known where an op is not done.
+    fn refusing<'o>(&self, target: &T, op: &'o Op, is_judged: bool) -> Refusing<'o> {
+        let is_empty = || self.reference.tree().is_empty() && self.reference.open_files().is_empty();
+        let is_first = is_judged && self.tasks.is_empty() && is_empty();
+        Refusing { op, is_first, needs_room_to_free: !is_judged || target.needs_room_to_free() }
+    }
+
+    /// How many bytes a target takes for a new file that says that it has no room for an op.
+    fn room_after_all(&self, target: &T, op: &Op) -> Option<u64> {
+        if !target.has_one_supply() || !self.tasks.is_empty() {
+            return None;
+        }
         let mut on = self.clone();
-        let task = on.begin(rest, 0);
+        let bytes = self.disk.image().geometry().bytes() as u64;
+        fullness::room_after_all(op, &self.reference.tree(), bytes, |op| on.run_whole(target, op.clone()))
+    }
+
+    /// Does an op from its beginning to its end, undisturbed.
+    fn run_whole(&mut self, target: &T, op: Op) -> Outcome {
+        let task = self.begin(op, 0);
         let outcome = loop {
-            if let Some(outcome) = on.step(target, task, &Faults::new()) {
+            if let Some(outcome) = self.step(target, task, &Faults::new()) {
                 break outcome;
             }
         };
-        legal::is_full(&outcome).then_some(part)
+        self.tasks.remove(task);
+        outcome
     }
 
     /// Whether an op may be refused so after a request has failed: what cannot be read at all may refuse likewise.
@@ -257,6 +301,19 @@ impl<T: Target> State<T> {
             })
             .collect()
     }
+}
+
+/// An op did not come to what it should.
+fn differs(op: &Op, outcome: &Outcome, expected: &Foreseen, besides: &str) -> Finding {
+    let say = |outcome: &Outcome| match outcome {
+        Ok(_) => "succeeded".to_owned(),
+        Err(errno) => format!("failed with {errno}"),
+    };
+    let detail = match (outcome, &expected.outcome) {
+        (Ok(found), Ok(expected)) => format!("{op} returned {found:?}, expected {expected:?}"),
+        _ => format!("{op} {}, expected that it {}{besides}", say(outcome), say(&expected.outcome)),
+    };
+    Finding { property: OUTCOME, detail }
 }
 
 /// What an op makes of a tree, and what it returns.

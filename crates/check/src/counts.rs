@@ -179,7 +179,7 @@ impl Counts {
     }
 
     pub fn refused(&self, refused: bool) {
-        self.ops_refused.fetch_add(u64::from(refused), Ordering::Relaxed);
+        self.ops_refused.fetch_add(self.one_if(refused), Ordering::Relaxed);
     }
 
     pub fn ended_unjudged(&self) {

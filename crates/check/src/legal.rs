@@ -3,11 +3,17 @@
 //! - **Usable capacity.** A real disk fills up and a real format has a largest file; the reference has neither limit.
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
 //!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
-//!   every op. After a recovery there is less excuse (`room.rs`).
+//!   every op. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
+//!   changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
+//!   room for the first name of all; nor for one that takes all its room from one supply to have none where a new file
+//!   of a quarter of its disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its
+//!   own. After a recovery there is less excuse (`room.rs`). How often it was needed is counted.
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and
 //!   xfs says the latter.
+//! - **Block size.** Collapsing and inserting a range needs whole blocks, and how large a block is the format decides.
+//!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong.
 //! - **Conventions** that a target declares: how it counts the links of a directory, whether permission bits are kept
 //!   or come from the mount, and whether letters are told apart by their case. Each is exact and has its reason in
 //!   [`vfs::conventions`].
@@ -39,25 +45,20 @@
 //!   and the moment as above.
 //!
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
-//! put back. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
-//! changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
-//! room for the first name of all, nor to find a file too long that gets no longer; nor for one that takes all its room
-//! from one supply to have none where a new file of a quarter of its disk finds some (`comparison/room.rs`). How often
-//! it was needed is counted.
-//! And
+//! put back. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
+//! excused where an op through a slot asks for more and changes nothing that can be seen. And
 //!
 //! - **`lost+found`**, an empty directory of the root as mkfs makes it, belongs to fsck and not to the user. Where one
 //!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.
-//! - **Block size.** Collapsing and inserting a range needs whole blocks, and how large a block is the format decides.
-//!   Ranges that are whole blocks of one and not of another are not asked for: neither answer is wrong. Nor are direct
-//!   writes of anything but whole blocks: some refuse them, and some do them in another way (btrfs, nilfs2).
+//! - **Direct writes** of anything but whole blocks are not asked for: some refuse them, and some do them in another
+//!   way (btrfs, nilfs2).
 
 use std::sync::Arc;
 
 use vfs::{
-    Data, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree, Value,
-    WriteAt, WriteVia,
+    Data, Entries, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
+    Value, WriteAt, WriteVia,
 };
 
 use crate::state::Foreseen;
@@ -74,15 +75,11 @@ pub(crate) enum Agreement {
 }
 
 /// Compares what an op came to with what the reference, which was like `before`, makes of it.
-pub(crate) fn compare(op: &Op, outcome: &Outcome, before: &Reference, expected: &Foreseen) -> Agreement {
-    let may_refuse = |errno: Errno| match errno {
-        Errno::ENOSPC | Errno::EDQUOT => may_need_room(op),
-        Errno::EFBIG => reserves_beyond_the_end(op) || makes_longer(before, &expected.reference),
-        _ => false,
-    };
+pub(crate) fn compare(refusing: Refusing<'_>, outcome: &Outcome, before: &Reference, expected: &Foreseen) -> Agreement {
+    let growth = || if makes_longer(before, &expected.reference) { Growth::Longer } else { Growth::None };
     match (outcome, &expected.outcome) {
-        (outcome, expected) if is_same(op, outcome, expected) => Agreement::Same,
-        (Err(errno), Ok(_)) if may_refuse(*errno) => Agreement::Refused,
+        (outcome, expected) if is_same(refusing.op, outcome, expected) => Agreement::Same,
+        (outcome, Ok(_)) if refusing.has_no_room(outcome, growth) => Agreement::Refused,
         _ => Agreement::Differ,
     }
 }
@@ -174,7 +171,7 @@ pub(crate) fn may_fail_when_done(op: &Op, errno: Errno) -> bool {
     }
 }
 
-/// What is known when one of several targets does not do an op that others did.
+/// What is known when a target does not do an op that the reference, or another target, did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refusing<'a> {
     pub op: &'a Op,
@@ -185,38 +182,61 @@ pub(crate) struct Refusing<'a> {
 }
 
 impl Refusing<'_> {
-    /// Whether it may say so for want of room. `grew`: whether a file got longer where the op was done.
-    pub fn has_no_room(self, outcome: &Outcome, grew: impl FnOnce() -> bool) -> bool {
+    /// Whether it may say so for want of room. `growth` is asked where the op was done.
+    pub fn has_no_room(self, outcome: &Outcome, growth: impl FnOnce() -> Growth) -> bool {
         let Self { op, is_first, needs_room_to_free } = self;
         let only_changes = matches!(op.kind(), OpKind::Unlink | OpKind::Rmdir | OpKind::Chmod | OpKind::Chown);
         match outcome {
             Err(Errno::ENOSPC | Errno::EDQUOT) if is_first && makes_a_name(op) => false,
             Err(Errno::ENOSPC | Errno::EDQUOT) if only_changes => needs_room_to_free,
             Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
-            Err(Errno::EFBIG) => reserves_beyond_the_end(op) || is_through_slot(op) || grew(),
+            Err(Errno::EFBIG) => reserves_beyond_the_end(op) || growth() >= least_growth(op),
             _ => false,
         }
     }
 }
 
+/// Whether a file gets longer by an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Growth {
+    /// No file does.
+    None,
+    /// Nothing that can be seen changes.
+    Unseen,
+    /// One does.
+    Longer,
+}
+
+impl Growth {
+    /// By the trees before and after it; one op changes one file.
+    pub fn between(before: &Tree, after: &Tree) -> Self {
+        let bytes = |tree: &Tree| -> u64 {
+            let len = |node: &Arc<Node>| if let NodeKind::File(bytes) = &node.kind { bytes.len() as u64 } else { 0 };
+            tree.nodes.values().map(len).sum()
+        };
+        match bytes(after) > bytes(before) {
+            true => Self::Longer,
+            false if after.same_as(before) => Self::Unseen,
+            false => Self::None,
+        }
+    }
+}
+
+/// What must be seen for a file to count as longer. One that is reached through a slot may have no name any more, and
+/// then no tree shows it.
+fn least_growth(op: &Op) -> Growth {
+    let may_be_unseen = match op {
+        Op::Write { file: File::Fd(_), data, .. } => data.len > 0,
+        Op::Truncate { file: File::Fd(_), size } => *size > 0,
+        Op::Fallocate { file: File::Fd(_), .. } => true,
+        _ => false,
+    };
+    if may_be_unseen { Growth::Unseen } else { Growth::Longer }
+}
+
 /// Whether an op makes a name and nothing more than that needs.
 fn makes_a_name(op: &Op) -> bool {
     matches!(op.kind(), OpKind::Create | OpKind::Mkdir | OpKind::Symlink | OpKind::Open)
-}
-
-/// Whether an op reaches a file that may have no name any more: no tree shows whether it gets longer.
-fn is_through_slot(op: &Op) -> bool {
-    let (Op::Write { file, .. } | Op::Truncate { file, .. } | Op::Fallocate { file, .. }) = op else { return false };
-    matches!(file, File::Fd(_))
-}
-
-/// Whether the files of a tree are longer, taken together, than those of another; one op changes one file.
-pub(crate) fn is_longer(tree: &Tree, before: &Tree) -> bool {
-    let bytes = |tree: &Tree| -> u64 {
-        let len = |node: &Arc<Node>| if let NodeKind::File(bytes) = &node.kind { bytes.len() as u64 } else { 0 };
-        tree.nodes.values().map(len).sum()
-    };
-    bytes(tree) > bytes(before)
 }
 
 /// Whether an op that succeeds pins nothing after a request has failed: it has no way to say that it failed, or another
@@ -225,20 +245,31 @@ pub(crate) fn promises_nothing(op: &Op, was_told: bool) -> bool {
     matches!(op, Op::Sync | Op::Remount) || (was_told && op.is_persistence())
 }
 
-/// Whether what an op comes to depends on the block size of the format.
-pub(crate) fn depends_on_block_size(op: &Op) -> bool {
-    /// A block is at least as large as the smallest, and whole blocks of the largest are whole blocks of all.
-    const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=4096;
-    let is_whole = |offset: u64, len: u64, block: u64| offset.is_multiple_of(block) && len.is_multiple_of(block);
+/// A block is at least as large as the smallest, and whole blocks of the largest are whole blocks of all.
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=4096;
+
+fn is_whole(offset: u64, len: u64, block: u64) -> bool {
+    offset.is_multiple_of(block) && len.is_multiple_of(block)
+}
+
+/// Whether nothing but the block size of the format decides whether an op is possible.
+pub(crate) fn depends_on_block_size_alone(op: &Op) -> bool {
     match op {
         Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } => {
             is_whole(*offset, *len, *BLOCK_BYTES.start()) && !is_whole(*offset, *len, *BLOCK_BYTES.end())
         }
+        _ => false,
+    }
+}
+
+/// Whether what an op comes to depends on the block size of the format, or on how it does direct writes.
+pub(crate) fn depends_on_block_size(op: &Op) -> bool {
+    match op {
         Op::Write { via: WriteVia::Direct, at: WriteAt::Offset(offset), data, .. } => {
             !is_whole(*offset, data.len, *BLOCK_BYTES.end())
         }
         Op::Write { via: WriteVia::Direct, at: WriteAt::End, .. } => true,
-        _ => false,
+        _ => depends_on_block_size_alone(op),
     }
 }
 
@@ -250,7 +281,7 @@ pub(crate) fn comparable(tree: Tree) -> Tree {
     let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
     let as_made = |node: &Arc<Node>| {
         let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
-        is_plain && node.entries().is_some_and(std::collections::BTreeMap::is_empty)
+        is_plain && node.entries().is_some_and(Entries::is_empty)
     };
     if !tree.node(id).is_some_and(as_made) {
         return tree;
@@ -277,7 +308,8 @@ mod tests {
         let op: Op = op.parse().unwrap();
         let mut after = reference.clone();
         let outcome = after.apply(&op);
-        compare(&op, &Err(errno), &reference, &Foreseen { reference: after, outcome })
+        let refusing = Refusing { op: &op, is_first: false, needs_room_to_free: true };
+        compare(refusing, &Err(errno), &reference, &Foreseen { reference: after, outcome })
     }
 
     const FILE: &str = "create(\"/f\")";
@@ -410,26 +442,29 @@ mod tests {
 
     #[test]
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
-        let has_no_room = |op: &str, errno, is_first, needs_room_to_free, grew| {
+        let has_no_room = |op: &str, errno, is_first, needs_room_to_free, growth| {
             let op = op.parse().unwrap();
-            Refusing { op: &op, is_first, needs_room_to_free }.has_no_room(&Err(errno), || grew)
+            Refusing { op: &op, is_first, needs_room_to_free }.has_no_room(&Err(errno), || growth)
         };
-        let usually = |op, errno| has_no_room(op, errno, false, false, false);
+        let usually = |op, errno| has_no_room(op, errno, false, false, Growth::None);
         assert!(usually("create(\"/f\")", Errno::ENOSPC));
         assert!(!usually("create(\"/f\")", Errno::EFBIG));
         assert!(!usually("create(\"/f\")", Errno::EIO));
         assert!(!usually("remount()", Errno::ENOSPC));
-        assert!(!has_no_room("create(\"/f\")", Errno::ENOSPC, true, true, false), "the first name");
+        assert!(!has_no_room("create(\"/f\")", Errno::ENOSPC, true, true, Growth::None), "the first name");
         for op in ["unlink(\"/f\")", "rmdir(\"/d\")", "chmod(\"/f\", mode=0600)"] {
-            assert!(!usually(op, Errno::ENOSPC) && has_no_room(op, Errno::ENOSPC, false, true, false), "{op}");
+            assert!(!usually(op, Errno::ENOSPC) && has_no_room(op, Errno::ENOSPC, false, true, Growth::None), "{op}");
         }
-        for (op, grew, excused) in [
-            ("truncate(\"/f\", size=9)", true, true),
-            ("truncate(\"/f\", size=9)", false, false),
-            ("truncate(fd=1, size=9)", false, true),
-            ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", false, true),
+        for (op, growth, excused) in [
+            ("truncate(\"/f\", size=9)", Growth::Longer, true),
+            ("truncate(\"/f\", size=9)", Growth::Unseen, false),
+            ("truncate(\"/f\", size=9)", Growth::None, false),
+            ("truncate(fd=1, size=9)", Growth::Unseen, true),
+            ("truncate(fd=1, size=0)", Growth::Unseen, false),
+            ("truncate(fd=1, size=9)", Growth::None, false),
+            ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", Growth::None, true),
         ] {
-            assert_eq!(has_no_room(op, Errno::EFBIG, false, false, grew), excused, "{op} {grew}");
+            assert_eq!(has_no_room(op, Errno::EFBIG, false, false, growth), excused, "{op} {growth:?}");
         }
     }
 

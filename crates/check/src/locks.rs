@@ -66,7 +66,7 @@ fn follow_first(tree: &Tree, path: &Path) -> Option<Path> {
     let names: Vec<&str> = names_in(path.as_str()).collect();
     let mut dir = tree.root;
     for (at, name) in names.iter().enumerate() {
-        let child = *tree.node(dir)?.entries()?.get(*name)?;
+        let child = *tree.node(dir)?.entries()?.get(name)?;
         if let NodeKind::Symlink(target) = &tree.node(child)?.kind {
             let above = if target.starts_with('/') { &[][..] } else { &names[..at] };
             let whole = above.iter().copied().chain(names_in(target)).chain(names[at + 1..].iter().copied());

@@ -4,6 +4,7 @@
 //! arguments. Every candidate is executed from the start, and the power cut of the last move is looked for anew, so
 //! that what remains is a trace in its own right.
 
+use explore::Stop;
 use vfs::{File, Op, WriteAt, WriteVia};
 
 use crate::{
@@ -17,11 +18,11 @@ use crate::{
     wanted::Wanted,
 };
 
-/// A shorter trace with the same violation.
+/// A shorter trace with the same violation; the shortest so far if somebody asks to stop.
 ///
 /// # Errors
 /// The trace itself does not lead to its violation.
-pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayError> {
+pub fn minimise<T: Target>(target: &T, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
     if trace.schedule.is_empty() {
         return Ok(trace.clone());
     }
@@ -31,12 +32,12 @@ pub fn minimise<T: Target>(target: &T, trace: &Trace) -> Result<Trace, ReplayErr
     if is_a_matter_of_trees(trace) {
         // Most of what a recovery costs comes after the tree was seen. What is left in the end is executed as usual.
         let of_trees = Checker::of_trees(target, trace.options);
-        let shorter = minimise_with(&|candidate| execute(&of_trees, candidate).ok().flatten(), trace);
+        let shorter = minimise_with(&|candidate| execute(&of_trees, candidate).ok().flatten(), trace, stop);
         if let Some(shorter) = shorter.ok().and_then(|shorter| thoroughly(&shorter)) {
             return Ok(shorter);
         }
     }
-    minimise_with(&thoroughly, trace)
+    minimise_with(&thoroughly, trace, stop)
 }
 
 /// Whether the violation shows in the tree that a recovery leaves, and what comes before it has nothing to do with
@@ -52,17 +53,19 @@ pub(crate) type Execute<'e> = dyn Fn(&Trace) -> Option<Trace> + 'e;
 
 /// A shorter trace with the same violation, whatever executes it. One that shows its violation only now and then is not
 /// made shorter, since each step would be a matter of luck; it says how often it does.
-pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace) -> Result<Trace, ReplayError> {
+pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
+    let execute: &Execute<'_> = &|candidate| if stop.is_stopped() { None } else { execute(candidate) };
     if trace.schedule.is_empty() {
         return Ok(trace.clone());
     }
     let again = || shortest_tail(execute, trace).or_else(|| execute(trace));
     let Some((tries, shown)) = (1..=TRIES).find_map(|tries| Some((tries, again()?))) else {
-        return Err(ReplayError::NotAgain { tries: TRIES });
+        return if stop.is_stopped() { Ok(trace.clone()) } else { Err(ReplayError::NotAgain { tries: TRIES }) };
     };
     let smallest = (tries == 1).then(|| smallest(execute, shown.clone()));
-    match smallest.filter(|smallest| execute(smallest).is_some()) {
+    match smallest.filter(|smallest| execute(smallest).is_some() || stop.is_stopped()) {
         Some(smallest) => Ok(Trace { sighting: None, ..smallest }.versioned()),
+        None if stop.is_stopped() => Ok(shown),
         None => Ok(counted(execute, shown, tries)),
     }
 }
@@ -88,8 +91,8 @@ fn counted(execute: &Execute<'_>, trace: Trace, tries: u32) -> Trace {
 }
 
 /// The trace to keep of a violation: as short as it gets if it shows again, otherwise with what was seen of it.
-pub fn settled(target: &dyn Checkable, trace: &Trace) -> Trace {
-    match target.minimise(trace) {
+pub fn settled(target: &dyn Checkable, trace: &Trace, stop: &Stop) -> Trace {
+    match target.minimise(trace, stop) {
         Ok(shorter) => shorter,
         Err(ReplayError::NotAgain { tries }) => {
             let seen = trace.sighting.clone().unwrap_or_default();

@@ -52,6 +52,8 @@ pub struct RunOptions {
     pub budget: Budget,
     /// What random choices start from.
     pub seed: u64,
+    /// Whether what a state leads to is expanded in an order that follows from the seed.
+    pub shuffle: bool,
     /// Whether to end at the first violation.
     pub until_violation: bool,
     /// Ends the search from outside.
@@ -78,6 +80,7 @@ impl RunOptions {
             threads: 1,
             budget: Budget::default(),
             seed: 0,
+            shuffle: false,
             until_violation: false,
             stop: Stop::default(),
             checkpoint: None,
@@ -196,7 +199,7 @@ pub trait Checkable: Send + Sync {
     ///
     /// # Errors
     /// The trace does not lead to its violation.
-    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError>;
+    fn minimise(&self, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError>;
 }
 
 /// How often progress is reported.
@@ -288,9 +291,9 @@ impl<T: Target> Checkable for T {
         replay::replay(self, trace)
     }
 
-    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+    fn minimise(&self, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
         // A trace that ends in a panic cannot be tried out again and again in one process.
-        if trace.property == PANIC.name { Ok(trace.clone()) } else { minimise(self, trace) }
+        if trace.property == PANIC.name { Ok(trace.clone()) } else { minimise(self, trace, stop) }
     }
 }
 
@@ -340,6 +343,7 @@ pub fn search<'a, S: explore::System>(
         .threads(run.threads)
         .budget(run.budget)
         .seed(run.seed)
+        .shuffle(run.shuffle)
         .until_violation(run.until_violation)
         .stop(run.stop.clone())
         .progress(PROGRESS_INTERVAL, progress);

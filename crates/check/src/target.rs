@@ -110,6 +110,17 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// The bytes that its files may have together; an op after which they would have more fails with `EOPNOTSUPP`.
+    fn file_bytes_max(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Whether [`Target::ops`] and [`Target::offers`] name all that it lacks. An op of a workload that fails with
+    /// `EOPNOTSUPP` is then wrong, unless they say so; elsewhere the workload is left out.
+    fn knows_what_it_lacks(&self) -> bool {
+        false
+    }
+
     /// What it shows in its own way. Trees that it is observed to have are in the terms of the reference already.
     fn conventions(&self) -> Conventions {
         Conventions::default()
@@ -232,7 +243,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Whether names, nodes and contents take their room from one supply, so that where much is left for one of them
-    /// something is left for the others. One that says so must be as full as it says, see `comparison/room.rs`.
+    /// something is left for the others. One that says so must be as full as it says, see `fullness.rs`.
     fn has_one_supply(&self) -> bool {
         false
     }

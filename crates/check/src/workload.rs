@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use disk::Faults;
 use vfs::{
-    Errno, Op, Path, Tree, WorkloadSet,
+    Errno, Op, Outcome, Path, Reference, Tree, WorkloadSet,
     generate::{ObjectBounds, OpSet},
 };
 
 use crate::{
     checker::Checker,
+    compare::Fullness,
+    legal,
     options::CheckOptions,
+    size::fits,
     target::{Finding, Target},
     weighted::Weighted,
 };
@@ -51,7 +54,11 @@ impl Workload {
     pub(crate) fn is_offered<T: Target>(target: &T, op: &Op, tree: &Tree) -> bool {
         let bytes_max = target.name_bytes_max().unwrap_or(usize::MAX);
         let is_short = |path: &&Path| path.as_str().split('/').all(|name| name.len() <= bytes_max);
-        target.ops().contains(op.kind()) && op.paths().iter().all(is_short) && target.offers(op, tree)
+        target.ops().contains(op.kind())
+            && op.paths().iter().all(is_short)
+            && target.offers(op, tree)
+            && fits(op, tree, target.file_bytes_max())
+            && !legal::depends_on_block_size_alone(op)
     }
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.
@@ -88,6 +95,11 @@ pub enum Lack {
     Kind,
     /// This op with these arguments; others of its kind it has.
     Form,
+    /// So many bytes in its files.
+    Large {
+        /// The most that they can have together.
+        bytes_max: u64,
+    },
     /// Names as long as one in this op.
     LongNames {
         /// The bytes of its longest.
@@ -97,10 +109,17 @@ pub enum Lack {
 
 impl Lack {
     /// What an outcome with which the reference does not agree says about the target.
-    pub(crate) fn told_by<T: Target>(target: &T, op: &Op, errno: Errno) -> Option<Self> {
-        match errno {
-            Errno::EOPNOTSUPP if target.ops().contains(op.kind()) => Some(Self::Form),
-            Errno::EOPNOTSUPP => Some(Self::Kind),
+    pub(crate) fn told_by<T: Target>(target: &T, op: &Op, outcome: &Outcome, before: &Reference) -> Option<Self> {
+        let tree = before.tree();
+        if legal::depends_on_block_size_alone(op) {
+            return Some(Self::Form);
+        }
+        match outcome.as_ref().err()? {
+            Errno::EOPNOTSUPP if !target.ops().contains(op.kind()) => Some(Self::Kind),
+            Errno::EOPNOTSUPP if !fits(op, &tree, target.file_bytes_max()) => {
+                Some(Self::Large { bytes_max: target.file_bytes_max() })
+            }
+            Errno::EOPNOTSUPP => (!target.knows_what_it_lacks() || !target.offers(op, &tree)).then_some(Self::Form),
             Errno::ENAMETOOLONG => {
                 let bytes_max = target.name_bytes_max()?;
                 let is_long = |path: &&Path| path.as_str().split('/').any(|name| name.len() > bytes_max);
@@ -124,12 +143,16 @@ pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Lacking> {
             }
         };
         let done = state.tasks.remove(task);
-        if let Some(what) = outcome.as_ref().err().and_then(|errno| Lack::told_by(target, op, *errno))
-            && state.reference.clone().apply(op) != outcome
-        {
+        let differs = state.reference.clone().apply(op) != outcome;
+        if let Some(what) = Lack::told_by(target, op, &outcome, &state.reference).filter(|_| differs) {
             return Some(Lacking { op: op.clone(), what });
         }
-        if state.finish(target, &done, &outcome, &undisturbed, None).iter().any(Finding::is_critical) {
+        if state
+            .finish(target, &done, &outcome, &undisturbed, (None, Fullness::Judged))
+            .wrong
+            .iter()
+            .any(Finding::is_critical)
+        {
             return None;
         }
     }

@@ -91,6 +91,7 @@ pub struct Search<'a, S: System> {
     threads: usize,
     budget: Budget,
     seed: u64,
+    shuffle: bool,
     until_violation: bool,
     stop: Stop,
     progress: Option<(Duration, ProgressSink<'a>)>,
@@ -114,6 +115,7 @@ impl<'a, S: System> Search<'a, S> {
             threads: 1,
             budget: Budget::default(),
             seed: 0,
+            shuffle: false,
             until_violation: false,
             stop: Stop::default(),
             progress: None,
@@ -161,6 +163,14 @@ impl<'a, S: System> Search<'a, S> {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Whether what a state leads to is expanded in an order that follows from the seed, so that searches that are cut
+    /// short see different states, instead of in the order in which the system lists it.
+    #[must_use]
+    pub fn shuffle(mut self, shuffle: bool) -> Self {
+        self.shuffle = shuffle;
         self
     }
 
@@ -246,6 +256,7 @@ impl<'a, S: System> Search<'a, S> {
             until_violation: self.until_violation,
             budget: self.budget,
             seed: self.seed,
+            shuffle: self.shuffle,
             pool: Pool::new(self.threads),
             visited,
             counters: Counters::default(),

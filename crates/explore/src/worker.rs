@@ -10,7 +10,7 @@ use std::{
 };
 
 use crossbeam_epoch::Guard;
-use rand_core::SeedableRng;
+use rand_core::{Rng as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::{
@@ -35,6 +35,7 @@ pub(crate) struct Shared<'a, S: System> {
     pub until_violation: bool,
     pub budget: Budget,
     pub seed: u64,
+    pub shuffle: bool,
     pub pool: Pool<S::State>,
     pub visited: Visited,
     pub counters: Counters,
@@ -317,6 +318,9 @@ impl<'a, S: System> Worker<'a, S> {
     fn keep_what_is_new(&mut self, waiting: &Waiting<S::State>, pinned: &Guard) {
         let (depth, bound) = (waiting.depth + 1, self.shared.budget.depth);
         let mut candidates = std::mem::take(&mut self.candidates);
+        if self.shared.shuffle {
+            shuffle(&mut candidates, self.shared.seed);
+        }
         for candidate in candidates.drain(..) {
             let bytes = &self.bytes[candidate.bytes.clone()];
             let arrival = self.shared.visited.insert(candidate.hash, bytes, depth, pinned);
@@ -397,4 +401,12 @@ impl<'a, S: System> Worker<'a, S> {
             self.add_to_shared_counts(waiting_each);
         }
     }
+}
+
+/// In an order that follows from the seed and from what is there, on whichever thread.
+fn shuffle<S>(candidates: &mut [Candidate<S>], seed: u64) {
+    candidates.sort_by_cached_key(|Candidate { hash, action, outcome, .. }| {
+        let place = u128::from(*action) << 32 | u128::from(*outcome);
+        Pcg64Mcg::new(hash ^ place ^ u128::from(seed) << 64).next_u64()
+    });
 }

@@ -224,11 +224,17 @@ impl FileSystem {
         matches!(self.which, Which::Known(kind) if !matches!(kind, Btrfs | F2fs | Jffs2 | Nilfs2 | Ubifs))
     }
 
+    /// Whether it is known what it has and what it lacks.
+    pub fn is_known(&self) -> bool {
+        self.facts().is_ok()
+    }
+
     /// Whether it has an op, of a kind that it has, with these arguments.
     pub fn offers(&self, op: &Op) -> bool {
         match (op, self.facts()) {
             (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
             (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
+            (Op::Fallocate { how, .. }, Ok(kind)) => kind.fallocate.contains(how),
             _ => true,
         }
     }

@@ -5,7 +5,9 @@
 //! mounted.
 
 use std::{
+    fs,
     io::{self, Write as _},
+    path::PathBuf,
     process::{Child, ChildStdin},
     time::{Duration, Instant},
 };
@@ -88,6 +90,7 @@ pub struct Guest {
     randomness: Option<Randomness>,
     kernel_process: Option<Pid>,
     core: usize,
+    folder: PathBuf,
     supervisor: Child,
     /// The supervisor clears the guest away when this is closed, by us or by our end.
     lifeline: Option<ChildStdin>,
@@ -113,6 +116,7 @@ impl Guest {
             randomness: None,
             kernel_process: None,
             core,
+            folder,
             supervisor,
             lifeline,
         };
@@ -217,8 +221,7 @@ impl Guest {
 
     /// The error with what the kernel printed at last. All of it is there when everything of the guest has ended.
     fn with_last_words(&mut self, error: GuestError) -> GuestError {
-        drop(self.lifeline.take());
-        let _ = self.supervisor.wait();
+        self.end();
         self.console.drain();
         let complaint = self.console.complaint().map(|complaint| complaint.text);
         let console = complaint.unwrap_or_else(|| self.console.tail());
@@ -292,10 +295,19 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
-    fn drop(&mut self) {
+impl Guest {
+    /// Ends the kernel and all that is its.
+    fn end(&mut self) {
         drop(self.lifeline.take());
         // It ends at once; to wait for it leaves no trace of the guest in the list of processes.
         let _ = self.supervisor.wait();
+        // A supervisor that was killed has not removed the folder. Its kernel was killed with it.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.end();
     }
 }

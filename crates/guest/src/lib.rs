@@ -26,6 +26,7 @@ mod pool;
 mod program;
 mod randomness;
 mod runner;
+pub mod scratch;
 mod serve;
 mod session;
 mod start;

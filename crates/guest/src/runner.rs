@@ -27,7 +27,7 @@ const KERNEL_LEAKS: Property = Property::critical("kernel-leaks");
 /// The kernel did not come back from an op.
 const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 /// The file system found damage on its disk that no failed request explains.
-const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
+pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// The same ops on the same image wrote something else.
 const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
 /// No guest could be had, or no program that it needs: the fault is on this machine, not in the file system.

@@ -9,10 +9,7 @@ use std::{
     },
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::OnceLock,
 };
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -22,22 +19,21 @@ use crate::{
     console::Console,
     cpio::{Entry, archive},
     embedded,
+    scratch::Scratch,
 };
 
 /// A guest that was prepared. Its supervisor waits for a word on its standard input to start the kernel.
 pub(crate) struct Prepared {
     pub supervisor: Child,
     pub console: Console,
-    /// The kernel's working directory, which the supervisor removes.
+    /// The kernel's working directory, which the supervisor removes, unless it is killed.
     pub folder: PathBuf,
 }
 
 /// Starts the supervisor of a guest and fills its folder, but for the sockets.
 pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let (console, output) = io::pipe()?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("shakedown-guest-{}-{number}", std::process::id()));
+    let folder = Scratch::Guest.path();
     let program = program()?;
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
     command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());

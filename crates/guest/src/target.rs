@@ -9,10 +9,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use check::{Finding, Promise, Target, Task, View};
+use check::{Finding, Promise, Target, Task, View, fits};
 use disk::{Disk, Failing, Image};
 use explore::Property;
-use posix::message::{Got, Step};
+use posix::{
+    FILE_BYTES_MAX,
+    message::{Got, Step},
+};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
@@ -24,7 +27,7 @@ use crate::{
     FileSystem, Kernel,
     fsck::{self, Checked, Verdict},
     pool::Pool,
-    runner::{Runner, Trouble, UNAVAILABLE, of_the_machine},
+    runner::{DAMAGE_REPORTED, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
     storage::Live,
 };
@@ -142,11 +145,13 @@ impl GuestTarget {
     /// Unmounts, with a look at the kernel and none at the disk.
     fn end(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
-        let lies = self.file_system.flushes_are_lies;
         let seat = runner.seat_in(&mounted.session, disk.image());
-        match seat.and_then(|seat| runner.end(seat, &mut Live::new(disk, lies), &mounted.session)) {
+        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
+        match seat.and_then(|seat| runner.end(seat, &mut live, &mounted.session)) {
             Ok((answer, complaint)) => {
-                mounted.complaint = complaint;
+                // A request that failed just now explains what is said of the disk.
+                let counts = |finding: &Arc<Finding>| live.failed.is_empty() || finding.property != DAMAGE_REPORTED;
+                mounted.complaint = complaint.filter(counts);
                 answer.map(|_| ())
             }
             Err(trouble) => {
@@ -244,7 +249,11 @@ impl Target for GuestTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) || !self.file_system.offers(&task.op) {
+        let is_too_large = |tree: &Tree| !fits(&task.op, tree, FILE_BYTES_MAX);
+        if !self.ops().contains(task.op.kind())
+            || !self.file_system.offers(&task.op)
+            || mounted.tree.as_ref().is_ok_and(is_too_large)
+        {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -321,6 +330,14 @@ impl Target for GuestTarget {
 
     fn offers(&self, op: &Op, _: &Tree) -> bool {
         self.file_system.offers(op)
+    }
+
+    fn file_bytes_max(&self) -> u64 {
+        FILE_BYTES_MAX
+    }
+
+    fn knows_what_it_lacks(&self) -> bool {
+        self.file_system.is_known()
     }
 
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {

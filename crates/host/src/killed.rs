@@ -13,10 +13,13 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use check::{Finding, Promise, Repeats, Target, Task, View};
+use check::{Finding, Promise, Repeats, Target, Task, View, fits};
 use disk::{Block, BlockSize, Disk, Geometry, Image};
 use explore::Property;
-use posix::message::{Answer, Got, Mount, Step};
+use posix::{
+    FILE_BYTES_MAX,
+    message::{Answer, Got, Mount, Step},
+};
 use vfs::{
     Errno, Op, Outcome, Tree,
     contract::{Contract, Zeros},
@@ -270,7 +273,14 @@ impl Target for KilledTarget {
         note(disk, &life)
     }
 
+    fn file_bytes_max(&self) -> u64 {
+        FILE_BYTES_MAX
+    }
+
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        if mounted.tree.as_ref().is_ok_and(|tree| !fits(&task.op, tree, FILE_BYTES_MAX)) {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
         let life = Arc::clone(&mounted.life);
         let outcome = |answers: &[Answer]| outcome_of(answers.first().cloned().unwrap_or(Err(Errno::EIO)));
         let (answers, now) = self.go_on(&life, &[Step::Run(task.op.clone())], |answers| {

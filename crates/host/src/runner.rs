@@ -32,6 +32,9 @@ const NO_WORKER: Property = Property::critical("host-unavailable");
 /// A run that does not repeat is tried so often.
 const TRIES: u32 = 5;
 
+/// What is done to see what a step has left.
+const LOOK: [Step; 2] = [Step::Observe, Step::MayWrite];
+
 /// Workers that do steps on one file system.
 #[derive(Debug)]
 pub(crate) struct Runner {
@@ -97,11 +100,11 @@ impl Runner {
             again.fail(&done.failed);
             let step = done.op.as_ref().map_or_else(|| self.mount_step(), |op| Step::Run(op.clone()));
             if done.failed.is_empty() {
-                seat.place.run(&mut again, &[step, Step::Observe])?;
+                seat.place.run(&mut again, &[&[step][..], &LOOK].concat())?;
             } else {
                 seat.place.run(&mut again, &[step])?;
                 again.fail(&[]);
-                seat.place.run(&mut again, &[Step::Observe])?;
+                seat.place.run(&mut again, &LOOK)?;
             }
         }
         Ok(disk)
@@ -127,26 +130,30 @@ impl Runner {
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
             let session = session(failed, asked(disk));
             seat.mounted = None;
-            let complaint = self.put_back(seat, &session);
-            return Ok((answer, Mounted { session: Arc::new(session), tree: Err(Errno::ENODEV), complaint }));
+            let complaint = self.put_back(seat, session.saw_failures());
+            let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
+            return Ok((answer, Mounted { session, tree, complaint, has_given_up: false }));
         }
         let mut looked = Looked::new(disk, self.subject.file_system.flushes_are_lies);
-        let tree = match seat.place.run(&mut looked, &[Step::Observe])?.pop() {
+        let mut seen = seat.place.run(&mut looked, &LOOK)?.into_iter();
+        let tree = match seen.next() {
             Some(Ok(Got::Tree(tree))) => Ok(self.subject.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
             _ => Err(Errno::EIO),
         };
         let session = session(failed, asked(disk));
+        // One that no request has failed has no reason to give up.
+        let has_given_up = session.saw_failures() && matches!(seen.next(), Some(Err(Errno::EROFS)));
         seat.mounted = Some(MountedHere { session: session.id, image: disk.image().clone(), since });
-        let complaint = self.put_back(seat, &session);
-        Ok((answer, Mounted { session: Arc::new(session), tree, complaint }))
+        let complaint = self.put_back(seat, session.saw_failures());
+        Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
     }
 
-    /// Gives a worker back; what the kernel complained about, unless failed requests explain it.
-    pub fn put_back(&self, mut seat: Seat, session: &Session) -> Option<Arc<Finding>> {
+    /// Gives a worker back; what the kernel complained about, unless it is excused by requests that failed.
+    pub fn put_back(&self, mut seat: Seat, is_excused: bool) -> Option<Arc<Finding>> {
         let complaint = seat.place.complaint();
         self.pool.put(seat);
-        let complaint = complaint.filter(|_| !session.saw_failures())?;
+        let complaint = complaint.filter(|_| !is_excused)?;
         Some(Arc::new(Finding { property: DAMAGE_REPORTED, detail: complaint.text }))
     }
 }

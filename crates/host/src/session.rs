@@ -32,6 +32,8 @@ pub(crate) struct Session {
     pub base: Image,
     /// The mount, and what was done since.
     pub done: Vec<Arc<Done>>,
+    /// Whether what was mounted may be damaged.
+    is_excused: bool,
     pub id: SessionId,
 }
 
@@ -39,7 +41,13 @@ impl Session {
     /// Just mounted.
     pub fn begin(base: Image, failed: Vec<u32>, asked: Vec<Asked>) -> Self {
         let id = hash(base.hash(), b"mount", &failed);
-        Self { base, done: vec![Arc::new(Done { op: None, failed, asked })], id }
+        Self { base, done: vec![Arc::new(Done { op: None, failed, asked })], is_excused: false, id }
+    }
+
+    /// The same on a disk that lacks writes and that nobody has repaired since: the file system may find damage.
+    #[must_use]
+    pub fn excused(self) -> Self {
+        Self { is_excused: true, id: hash(self.id.0, b"excused", &[]), ..self }
     }
 
     /// One op later.
@@ -48,7 +56,7 @@ impl Session {
         let id = hash(self.id.0, op.to_string().as_bytes(), &failed);
         let mut done = self.done.clone();
         done.push(Arc::new(Done { op: Some(op.clone()), failed, asked }));
-        Self { base: self.base.clone(), done, id }
+        Self { base: self.base.clone(), done, is_excused: self.is_excused, id }
     }
 
     /// All that was asked of the disk since the mount.
@@ -56,9 +64,9 @@ impl Session {
         self.done.iter().flat_map(|done| done.asked.iter().copied()).collect()
     }
 
-    /// Whether a request failed since the mount: then a file system may complain.
+    /// Whether a request failed since the mount, or a write before it: then a file system may complain.
     pub fn saw_failures(&self) -> bool {
-        self.done.iter().any(|done| !done.failed.is_empty())
+        self.is_excused || self.done.iter().any(|done| !done.failed.is_empty())
     }
 }
 

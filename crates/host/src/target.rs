@@ -10,10 +10,13 @@ use std::{
     time::Duration,
 };
 
-use check::{Finding, Promise, Repeats, Target, Task, View};
+use check::{Finding, Promise, Repeats, Target, Task, View, fits};
 use disk::{Disk, Image};
 use explore::Property;
-use posix::message::{Got, Step};
+use posix::{
+    FILE_BYTES_MAX,
+    message::{Got, Step},
+};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Zeros,
@@ -63,6 +66,8 @@ pub struct Mounted {
     pub(crate) tree: Result<Tree, Errno>,
     /// What was wrong in the last op, if anything was.
     pub(crate) complaint: Option<Arc<Finding>>,
+    /// Whether it could be written to when it was mounted, and cannot any more.
+    pub(crate) has_given_up: bool,
 }
 
 impl HostTarget {
@@ -140,7 +145,7 @@ pub(crate) fn missing_for_any_mount() -> Option<String> {
 impl Mounted {
     /// Nothing is mounted, because the worker is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
-        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()) }
+        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()), has_given_up: false }
     }
 }
 
@@ -159,7 +164,11 @@ impl Target for HostTarget {
     fn mount(&self, disk: &mut Disk) -> Result<Mounted, Errno> {
         let runner = &self.prepared().runner;
         let base = disk.image().clone();
-        let begin = |failed, asked| Session::begin(base.clone(), failed, asked);
+        let is_excused = self.awaits_fsck(disk);
+        let begin = |failed, asked| {
+            let session = Session::begin(base.clone(), failed, asked);
+            if is_excused { session.excused() } else { session }
+        };
         let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
         match mounted {
             Ok((Ok(_), mounted)) => Ok(mounted),
@@ -172,10 +181,11 @@ impl Target for HostTarget {
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
-            let answers =
-                seat.place.run(&mut Live::new(disk, self.subject.file_system.flushes_are_lies), &[Step::Unmount])?;
+            let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
+            let answers = seat.place.run(&mut live, &[Step::Unmount])?;
             seat.mounted = None;
-            mounted.complaint = runner.put_back(seat, &mounted.session);
+            let is_excused = mounted.session.saw_failures() || !live.failed.is_empty();
+            mounted.complaint = runner.put_back(seat, is_excused);
             Ok(answers)
         });
         match unmounted {
@@ -189,7 +199,11 @@ impl Target for HostTarget {
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
         // Kernels say in many ways that a file system has no such thing.
-        if !self.ops().contains(task.op.kind()) || !self.subject.file_system.offers(&task.op) {
+        let is_too_large = |tree: &Tree| !fits(&task.op, tree, FILE_BYTES_MAX);
+        if !self.ops().contains(task.op.kind())
+            || !self.subject.file_system.offers(&task.op)
+            || mounted.tree.as_ref().is_ok_and(is_too_large)
+        {
             return Some(Err(Errno::EOPNOTSUPP));
         }
         let runner = &self.prepared().runner;
@@ -245,6 +259,14 @@ impl Target for HostTarget {
         self.subject.file_system.offers(op)
     }
 
+    fn file_bytes_max(&self) -> u64 {
+        FILE_BYTES_MAX
+    }
+
+    fn knows_what_it_lacks(&self) -> bool {
+        self.subject.file_system.is_known()
+    }
+
     fn workload(&self, view: &View<'_, Self>, ops: &mut Vec<Op>) {
         let bounds = if view.workload.ops.is_some() { &self.all } else { &self.usual };
         ops.extend(object_ops(view.tree(), &OpenFiles::new(), &view.workload.within(bounds, self.ops())));
@@ -268,6 +290,19 @@ impl Target for HostTarget {
 
     fn invariants(&self, mounted: &Mounted, _: &Disk) -> Vec<Finding> {
         self.complaint(mounted).into_iter().collect()
+    }
+
+    fn may_shut_down(&self) -> bool {
+        true
+    }
+
+    fn has_given_up(&self, mounted: &Mounted) -> bool {
+        mounted.has_given_up
+    }
+
+    /// Without a journal, only fsck recovers, and it does not run before every mount.
+    fn awaits_fsck(&self, disk: &Disk) -> bool {
+        disk.lacks_writes() && self.subject.file_system.recovers_by_fsck()
     }
 
     fn needs_room_to_free(&self) -> bool {

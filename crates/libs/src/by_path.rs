@@ -112,7 +112,7 @@ fn directory(volume: &mut impl ByPath, path: &mut String, depth: usize, nodes: &
             return Err(Errno::EUCLEAN);
         }
     }
-    Ok(add(nodes, NodeKind::Dir(entries), DIR_MODE, 2 + subdirectories))
+    Ok(add(nodes, NodeKind::Dir(entries.into()), DIR_MODE, 2 + subdirectories))
 }
 
 fn add(nodes: &mut Nodes, kind: NodeKind, mode: u32, nlink: u32) -> NodeId {

@@ -60,8 +60,9 @@ impl Hidden {
     }
 }
 
-/// A file that is larger than any op can have made it: what a damaged size claims is not read.
-const FILE_BYTES_MAX: u64 = 1 << 26;
+/// The bytes that all files may have together, and the most that one op transfers: a guest of 64 MiB holds them twice
+/// when it shows them. A file that claims more is damaged and not read.
+pub const FILE_BYTES_MAX: u64 = 1 << 24;
 /// The most that Linux allows for a list of names of extended attributes, and for a value.
 const XATTR_BYTES_MAX: usize = 1 << 16;
 /// Directory entries are fetched by so many bytes.
@@ -97,7 +98,7 @@ impl Walk {
         });
         let children = self.visit_all(&root, "", entries)?;
         let xattrs = self.xattrs_of_open(&root)?;
-        self.add(id, &stat, nlink, NodeKind::Dir(children), xattrs);
+        self.add(id, &stat, nlink, NodeKind::Dir(children.into()), xattrs);
         Ok(id)
     }
 
@@ -145,7 +146,7 @@ impl Walk {
                 let (id, known) = self.identify(&stat)?;
                 if !known {
                     let kind = if file_type == FileType::Directory {
-                        NodeKind::Dir(self.visit_all(&file, &path(), entries(&file)?)?)
+                        NodeKind::Dir(self.visit_all(&file, &path(), entries(&file)?)?.into())
                     } else {
                         NodeKind::File(contents(&file, &stat)?.into())
                     };

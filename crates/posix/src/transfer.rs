@@ -10,6 +10,8 @@ use libc::{c_int, off_t};
 use rustix::io;
 use vfs::{Data, Fallocate, WriteAt, WriteVia};
 
+use crate::FILE_BYTES_MAX;
+
 /// Direct transfers and mappings need aligned memory and offsets.
 const PAGE: usize = 4096;
 
@@ -32,11 +34,8 @@ impl Aligned {
     }
 }
 
-/// The most that one op transfers. A guest has little memory, and the kernel itself stops at 2 GiB.
-const TRANSFER_MAX: u64 = 1 << 24;
-
 fn memory_size(len: u64) -> io::Result<usize> {
-    usize::try_from(len).ok().filter(|_| len <= TRANSFER_MAX).ok_or(io::Errno::NOMEM)
+    usize::try_from(len).ok().filter(|_| len <= FILE_BYTES_MAX).ok_or(io::Errno::NOMEM)
 }
 
 pub(crate) fn read(fd: RawFd, offset: u64, len: u64) -> io::Result<Vec<u8>> {

@@ -66,7 +66,7 @@ impl Lookups {
 /// while names come and go.
 #[derive(Default)]
 pub struct OpenDirs {
-    open: ByNumber<u64, Arc<Listing>>,
+    open: ByNumber<u64, Option<Arc<Listing>>>,
     next: u64,
 }
 
@@ -77,20 +77,25 @@ impl OpenDirs {
     /// A handle for a directory that is not read yet.
     pub fn open(&mut self) -> FileHandle {
         self.next += 1;
-        self.open.insert(self.next, Arc::default());
+        self.open.insert(self.next, None);
         FileHandle(self.next)
     }
 
-    /// Lists a directory anew: it is read from its start.
+    /// Whether names were listed for this handle.
+    pub fn is_listed(&self, handle: FileHandle) -> bool {
+        self.open.get(&handle.0).is_some_and(Option::is_some)
+    }
+
+    /// Lists a directory as it is now.
     pub fn list(&mut self, handle: FileHandle, node: &Node) {
         let entries = node.entries().into_iter().flatten();
         let listing = entries.map(|(name, id)| (Arc::clone(name), *id)).collect();
-        self.open.insert(handle.0, Arc::new(listing));
+        self.open.insert(handle.0, Some(Arc::new(listing)));
     }
 
     /// What was listed.
     pub fn listing(&self, handle: FileHandle) -> Arc<Listing> {
-        self.open.get(&handle.0).cloned().unwrap_or_default()
+        self.open.get(&handle.0).cloned().flatten().unwrap_or_default()
     }
 
     /// The handle is not needed any more.

@@ -78,8 +78,9 @@ impl Live {
         }
     }
 
-    pub fn list_if_first(&mut self, ino: INodeNo, handle: FileHandle, offset: u64) -> Result<(), Errno> {
-        if offset == 0 {
+    /// Lists a directory that is read from its start, or from a position that another handle was given.
+    pub fn list_if_needed(&mut self, ino: INodeNo, handle: FileHandle, offset: u64) -> Result<(), Errno> {
+        if offset == 0 || !self.dirs.is_listed(handle) {
             let (node, _) = self.state.node(id(ino))?;
             self.dirs.list(handle, node);
         }

@@ -20,7 +20,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use vfs::{Contents, Node, NodeId, NodeKind, Reference, Special, Tree, contents::BLOCK_SIZE};
+use vfs::{Contents, Entries, Node, NodeId, NodeKind, Reference, Special, Tree, contents::BLOCK_SIZE};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -155,8 +155,7 @@ pub fn decode(bytes: &[u8], now: &State) -> Option<State> {
     if !parts.0.is_empty() || !tree.invariants().is_empty() {
         return None;
     }
-    let (mut fs, identities) = Reference::adopt(&tree, &now.fs);
-    fs.configure(|config| config.name_max = names::TEXT_MAX);
+    let (fs, identities) = Reference::adopt(&tree, &now.fs);
     let by_new: BTreeMap<NodeId, Times> = identities.iter().map(|(old, new)| (*new, times[old])).collect();
     Some(State::of(fs, now.room(), |id| by_new[&id]))
 }
@@ -227,8 +226,8 @@ impl<'a> Parts<'a> {
         Some(contents)
     }
 
-    fn entries(&mut self) -> Option<BTreeMap<Arc<str>, NodeId>> {
-        let mut entries = BTreeMap::new();
+    fn entries(&mut self) -> Option<Entries> {
+        let mut entries = Entries::new();
         for _ in 0..self.u32()? {
             let name = self.text().filter(|name| is_name(name))?;
             entries.insert(name, NodeId(self.u32()?));
@@ -258,7 +257,7 @@ mod tests {
     fn state() -> State {
         let mut state = State::new(Room { blocks: 100, inodes: 100 }, OWNER, time(-1));
         let root = Reference::ROOT;
-        let dir = state.make((root, "d"), NodeKind::Dir(BTreeMap::new()), 0o700, OWNER, time(1)).unwrap();
+        let dir = state.make((root, "d"), NodeKind::Dir(Entries::new()), 0o700, OWNER, time(1)).unwrap();
         let file = state.make((dir, "f"), NodeKind::File(Contents::sparse()), 0o4755, OWNER, time(2)).unwrap();
         state.write(file, 10_000, b"far", time(3)).unwrap();
         state.change_xattr(file, "user.a", Some(b"value"), Existence::Any, time(4)).unwrap();

@@ -21,7 +21,7 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 use vfs::{
-    Contents, Credentials, Errno, Fallocate, NodeId, NodeKind, Rename, Special,
+    Contents, Credentials, Entries, Errno, Fallocate, NodeId, NodeKind, Rename, Special,
     contents::BLOCK_SIZE,
     reference::{Owner, Removal},
 };
@@ -193,7 +193,7 @@ impl Filesystem for Server {
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
-        self.make(request, parent, name, NodeKind::Dir(std::collections::BTreeMap::new()), mode, reply);
+        self.make(request, parent, name, NodeKind::Dir(Entries::new()), mode, reply);
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
@@ -316,7 +316,7 @@ impl Filesystem for Server {
 
     fn readdir(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let mut live = self.shared.serve();
-        if let Err(error) = live.list_if_first(ino, handle, offset) {
+        if let Err(error) = live.list_if_needed(ino, handle, offset) {
             return reply.error(errno(error));
         }
         let listing = live.dirs.listing(handle);
@@ -337,7 +337,7 @@ impl Filesystem for Server {
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         let mut live = self.shared.serve();
-        if let Err(error) = live.list_if_first(ino, handle, offset) {
+        if let Err(error) = live.list_if_needed(ino, handle, offset) {
             return reply.error(errno(error));
         }
         let listing = live.dirs.listing(handle);
@@ -386,6 +386,7 @@ impl Filesystem for Server {
         let wanted = match flags {
             1 => Existence::No,
             2 => Existence::Yes,
+            3 => Existence::Both,
             _ => Existence::Any,
         };
         let name = names::text(name);
@@ -455,10 +456,8 @@ impl Filesystem for Server {
             0 => Fallocate::Allocate,
             1 => Fallocate::KeepSize,
             3 => Fallocate::PunchHole,
-            8 => Fallocate::CollapseRange,
             16 => Fallocate::ZeroRange,
             17 => Fallocate::ZeroRangeKeepSize,
-            32 => Fallocate::InsertRange,
             _ => return reply.error(errno(Errno::EOPNOTSUPP)),
         };
         let Some(end) = offset.checked_add(len) else { return reply.error(errno(Errno::EFBIG)) };

@@ -21,7 +21,7 @@ use std::{
 };
 
 use fuser::{Notifier, ReplyIoctl};
-use vfs::{Errno, Node, NodeId, NodeKind};
+use vfs::{Entries, Errno, Node, NodeId, NodeKind};
 
 use crate::{
     attr::{errno, ino},
@@ -147,11 +147,9 @@ fn stale(old: &State, new: &State, lookups: &Lookups) -> Vec<Notice> {
 }
 
 fn changed_names(old: Option<&Arc<Node>>, new: Option<&Arc<Node>>) -> Vec<Arc<str>> {
-    let none = BTreeMap::new();
+    let none = Entries::new();
     let [old, new] = [old, new].map(|node| node.and_then(|node| node.entries()).unwrap_or(&none));
-    let gone = old.iter().filter(|(name, child)| new.get(*name) != Some(child));
-    let added = new.keys().filter(|name| !old.contains_key(*name));
-    gone.map(|(name, _)| name).chain(added).cloned().collect()
+    old.differences(new)
 }
 
 /// Writes a file beside its place and moves it there, so that nobody finds half of it.

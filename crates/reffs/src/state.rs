@@ -6,7 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use vfs::{
-    Config, Contents, Credentials, Errno, Fallocate, Node, NodeId, NodeKind, Radix, Reference, Rename,
+    Contents, Credentials, Errno, Fallocate, Node, NodeId, NodeKind, Radix, Reference, Rename,
     contents::BLOCK_SIZE,
     reference::{Owner, Removal},
 };
@@ -57,15 +57,17 @@ pub struct State {
 impl State {
     /// An empty file system that belongs to this user.
     pub fn new(room: Room, owner: Owner, now: Time) -> Self {
-        let mut fs = Reference::with(Config { name_max: names::TEXT_MAX, ..Config::default() });
+        let mut fs = Reference::new();
         if let Ok(root) = fs.node_mut(Reference::ROOT) {
             (root.uid, root.gid) = (owner.uid, owner.gid);
         }
         Self::of(fs, room, |_| Times::new(now))
     }
 
-    /// A file system that is there already.
-    pub(crate) fn of(fs: Reference, room: Room, times_of: impl Fn(NodeId) -> Times) -> Self {
+    /// A file system that is there already. It takes every name that the kernel does, and as many links as can be
+    /// counted: the limits of a reference are those of a disk format.
+    pub(crate) fn of(mut fs: Reference, room: Room, times_of: impl Fn(NodeId) -> Times) -> Self {
+        fs.configure(|config| (config.name_max, config.link_max) = (names::TEXT_MAX, u32::MAX));
         let mut state = Self { times: Radix::default(), blocks_used: 0, fs: fs.in_parts(), room };
         let tree = state.fs.tree();
         for (id, node) in tree.nodes.iter() {
@@ -251,7 +253,7 @@ impl State {
         }
     }
 
-    /// `fallocate`.
+    /// `fallocate`, but for the modes that move bytes: the kernel refuses these before it asks a FUSE file system.
     ///
     /// # Errors
     /// `EFBIG`, `ENOSPC`, or it is not a file.
@@ -314,9 +316,9 @@ impl State {
     ) -> Result<(), Errno> {
         Reference::xattr_name_fits(name)?;
         match (wanted, self.node(id)?.0.xattrs.contains_key(name)) {
-            (Existence::No, true) => return Err(Errno::EEXIST),
-            (Existence::Yes, false) => return Err(Errno::ENODATA),
-            _ => {}
+            (Existence::No | Existence::Both, true) => return Err(Errno::EEXIST),
+            (Existence::Yes | Existence::Both, false) => return Err(Errno::ENODATA),
+            (Existence::No | Existence::Any, false) | (Existence::Yes | Existence::Any, true) => {}
         }
         let xattrs = &mut self.fs.node_mut(id)?.xattrs;
         match value {
@@ -338,6 +340,8 @@ pub enum Existence {
     Yes,
     /// It must not.
     No,
+    /// It must, and it must not: one may ask for that, and never gets it.
+    Both,
     /// Either is fine.
     Any,
 }
@@ -361,5 +365,29 @@ fn fitting(contents: &Contents, range: Range<u64>, blocks_left: u64) -> u64 {
             return end;
         }
         end = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::Entries;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_has_as_many_subdirectories_as_there_are_inodes() {
+        const DIRS: u32 = 65_100;
+        let (now, owner) = (Time { seconds: 0, nanos: 0 }, Owner { uid: 0, gid: 0 });
+        let room = Room { blocks: 0, inodes: 1 + u64::from(DIRS) };
+        let mut state = State::new(room, owner, now);
+        let mut make = |number: u32| {
+            let name = number.to_string();
+            state.make((Reference::ROOT, &name), NodeKind::Dir(Entries::new()), 0o755, owner, now)
+        };
+        for number in 0..DIRS {
+            make(number).unwrap();
+        }
+        assert_eq!(make(DIRS), Err(Errno::ENOSPC));
+        assert_eq!(state.node(Reference::ROOT).unwrap().0.nlink, DIRS + 2);
     }
 }

@@ -153,7 +153,7 @@ pub struct Swarm {
 }
 
 /// What a resumed run cannot change.
-const FIXED_BY_THE_RUN: [&str; 22] = [
+const FIXED_BY_THE_RUN: [&str; 23] = [
     "target",
     "against",
     "depth",
@@ -176,6 +176,7 @@ const FIXED_BY_THE_RUN: [&str; 22] = [
     "no_symmetry",
     "no_memo",
     "seed",
+    "shuffle",
 ];
 
 /// What decides the result of a check, besides its target. A resumed run has the plan of the run that it resumes.
@@ -249,6 +250,10 @@ pub struct Plan {
     /// What random choices start from [default: 0]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Expand what a state leads to in an order that follows from the seed: searches that are cut short then see
+    /// different states with different seeds
+    #[arg(long)]
+    pub shuffle: bool,
 }
 
 /// What a crash is.
@@ -443,7 +448,8 @@ pub struct KernelBuild {
   shakedown mount /mnt/ref --capacity 64MiB --inodes 1000  a small one, to run full
 
 It is empty at first, lives in memory, and is gone when it ends; whatever ends it, nothing stays mounted. Snapshots are
-ioctls on any file of it: crates/reffs/include/shakedown_reffs.h for C, `reffs::Client` for Rust.
+ioctls on any file of it: crates/reffs/include/shakedown_reffs.h for C, `reffs::Client` for Rust. After 2^32 creations
+it is full (ENOSPC), since no inode number is given out twice.
 Exit codes: 0 it was unmounted, 2 it could not be mounted.")]
 pub struct Mount {
     /// An existing directory

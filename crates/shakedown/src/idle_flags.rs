@@ -5,7 +5,7 @@ use disk::CrashMode;
 
 use crate::{
     arguments::{CrashFlag, Plan, SearchOrder, VisitedSet},
-    registry::{Kind, Named},
+    registry::{self, Kind, Named},
 };
 
 /// A flag, and whether it is given.
@@ -40,6 +40,9 @@ pub fn refuse(named: &Named, plan: &Plan, crash: CrashMode) -> Result<()> {
             bail!("use {flag} with {name}: {why}");
         }
     }
+    if plan.faults.is_some() && registry::is_killed(&named.name) {
+        bail!("use --faults with {name}: it has no {{dev}} whose requests could fail");
+    }
     let about_ops: [Given; 2] = [("--equality", plan.equality.is_some()), ("--ops", plan.ops.is_some())];
     if let (Some(flag), false) = (given(&about_ops), kind.has_files()) {
         bail!("use {flag} with {name}: it has no files");
@@ -55,6 +58,9 @@ pub fn refuse(named: &Named, plan: &Plan, crash: CrashMode) -> Result<()> {
         [("--bitstate-bits", plan.bitstate_bits.is_some()), ("--bitstate-hashes", plan.bitstate_hashes.is_some())];
     if let (Some(flag), false) = (given(&about_bitstate), plan.visited == Some(VisitedSet::Bitstate)) {
         bail!("use {flag} without --visited bitstate");
+    }
+    if plan.shuffle && plan.search == Some(SearchOrder::Random) {
+        bail!("use --shuffle with --search random: walks choose at random as they are");
     }
     Ok(())
 }

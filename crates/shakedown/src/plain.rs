@@ -9,7 +9,7 @@ use check::{
     CheckOptions, CheckReport, Checkable, Judged, Lack, Lacking, Move, Noted, PANIC, Promise, ReplayError, Replayed,
     RunOptions, Shown, Trace, Violated, Work,
 };
-use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, System};
+use explore::{Budget, Order, Progress, Property, Search, SearchError, Severity, Stepped, Stop, System};
 use vfs::{Op, generate::OpSet};
 
 /// How many states a search for a known violation may cost; one that needs more is not made shorter.
@@ -199,7 +199,7 @@ where
         Ok(Replayed { moves, violation: violation.map(|(property, evidence)| (property, evidence.to_string())) })
     }
 
-    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+    fn minimise(&self, trace: &Trace, _: &Stop) -> Result<Trace, ReplayError> {
         Ok(self.shorter(trace).unwrap_or_else(|| trace.clone()))
     }
 }

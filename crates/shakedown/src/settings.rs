@@ -61,6 +61,7 @@ pub struct Settings {
     pub symmetry: bool,
     pub memoise: bool,
     pub seed: u64,
+    pub shuffle: bool,
     pub depth_max: Option<u32>,
 }
 
@@ -131,6 +132,7 @@ impl Settings {
             symmetry: !plan.no_symmetry,
             memoise: !plan.no_memo,
             seed: plan.seed.unwrap_or(0),
+            shuffle: plan.shuffle,
             depth_max: plan.depth,
         })
     }
@@ -195,6 +197,7 @@ impl Settings {
             memoise: self.memoise,
             budget: Budget { depth: self.depth_max, ..Budget::default() },
             seed: self.seed,
+            shuffle: self.shuffle,
             ..RunOptions::exhaustive(&named.name)
         }
     }
@@ -279,6 +282,7 @@ impl Settings {
         flags.extend((!self.memoise).then(|| "--no-memo".to_owned()));
         flags.extend(self.depth_max.map(|depth| format!("--depth {depth}")));
         flags.push(format!("--seed {}", self.seed));
+        flags.extend(self.shuffle.then(|| "--shuffle".to_owned()));
         flags.join(" ")
     }
 }
@@ -299,6 +303,7 @@ fn say_lack(Lacking { op, what }: &Lacking, has: OpSet) -> String {
     match what {
         Lack::Kind => format!("it has no such op; it has {has}"),
         Lack::Form => format!("it has {}, but not with these arguments", op.kind()),
+        Lack::Large { bytes_max } => format!("its files have at most {} together", bytes(*bytes_max)),
         Lack::LongNames { bytes_max } => format!("its names have at most {bytes_max} bytes"),
     }
 }

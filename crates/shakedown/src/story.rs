@@ -58,7 +58,7 @@ fn tell_panic(trace: &Trace) -> String {
 #[cfg(test)]
 mod tests {
     use check::{CheckOptions, CheckReport, Lack, Lacking, Promise, Replayed, RunOptions, Work};
-    use explore::{Progress, SearchError};
+    use explore::{Progress, SearchError, Stop};
     use vfs::{Op, generate::OpSet};
 
     use super::*;
@@ -92,7 +92,7 @@ mod tests {
             panic!("as the trace says")
         }
 
-        fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+        fn minimise(&self, trace: &Trace, _: &Stop) -> Result<Trace, ReplayError> {
             Ok(trace.clone())
         }
     }

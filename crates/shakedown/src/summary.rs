@@ -194,10 +194,11 @@ impl Limits {
             says.push(left_out(workloads));
         }
         if work.ops_refused > 0 {
-            says.push(format!(
-                "{} ops found no room on one side; on the others they were taken back",
-                work.ops_refused
-            ));
+            says.push(if settings.against.is_empty() {
+                format!("{} ops found no room, which the reference has", work.ops_refused)
+            } else {
+                format!("{} ops found no room on one side; on the others they were taken back", work.ops_refused)
+            });
         }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;
@@ -226,7 +227,7 @@ fn left_out(workloads: &WorkloadsReport) -> String {
         .iter()
         .map(|lacking| match lacking.what {
             Lack::Kind => lacking.op.kind().to_string(),
-            Lack::Form | Lack::LongNames { .. } => lacking.op.to_string(),
+            Lack::Form | Lack::Large { .. } | Lack::LongNames { .. } => lacking.op.to_string(),
         })
         .collect();
     format!("{} workloads were left out: the target has no {}", workloads.left_out, lacks.join(", "))

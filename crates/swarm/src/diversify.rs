@@ -36,7 +36,8 @@ const DISTRIBUTIONS: [&str; 5] = ["uniform", "rank", "inverse-rank", "decay", "i
 const BITS_LOG2: u8 = 27;
 
 /// The tasks. The first remembers states by a hash, the others by a hash or by bits of a table, each with hash
-/// functions of its own; orders and distributions take turns.
+/// functions of its own; orders and distributions take turns, and two tasks of the same order take the ops of a state
+/// in different turns.
 pub fn diversify(count: usize, variety: Variety) -> Vec<Task> {
     let orders: Vec<&'static str> =
         ORDERS.into_iter().filter(|order| variety.has_budget || *order != "random").collect();
@@ -65,6 +66,7 @@ impl Task {
             "--visited".to_owned(),
             self.visited.to_owned(),
         ];
+        flags.extend((self.search != "random").then(|| "--shuffle".to_owned()));
         if let Some(hashes) = self.hashes {
             let bits = ["--bitstate-bits".to_owned(), BITS_LOG2.to_string()];
             flags.extend(bits.into_iter().chain(["--bitstate-hashes".to_owned(), hashes.to_string()]));

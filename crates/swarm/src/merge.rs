@@ -47,7 +47,7 @@ pub struct MergedViolation {
     pub count: u64,
     /// By which tasks.
     pub tasks: Vec<usize>,
-    /// The trace of the task with the fewest ops in it, which is in its folder if the swarm has one.
+    /// The trace with the fewest ops in it.
     pub trace: Value,
 }
 
@@ -136,22 +136,18 @@ fn report(task: &Task, summary: Option<&Summary>, died: Option<String>) -> TaskR
 }
 
 fn add(violations: &mut BTreeMap<String, MergedViolation>, found: &Violation, task: usize) {
-    let trace = match &found.trace {
-        Value::String(path) => Value::String(format!("tasks/{task:03}/{path}")),
-        trace => trace.clone(),
-    };
     let length = |trace: &Value| trace["ops"].as_array().map_or(usize::MAX, Vec::len);
     let merged = violations.entry(found.property.clone()).or_insert_with(|| MergedViolation {
         property: found.property.clone(),
         severity: found.severity.clone(),
         count: 0,
         tasks: Vec::new(),
-        trace: trace.clone(),
+        trace: found.trace.clone(),
     });
     merged.count += found.count;
     merged.tasks.push(task);
-    if length(&trace) < length(&merged.trace) {
-        merged.trace = trace;
+    if length(&found.trace) < length(&merged.trace) {
+        merged.trace = found.trace.clone();
     }
 }
 

@@ -8,6 +8,7 @@ pub mod contents;
 pub mod contract;
 pub mod conventions;
 pub mod corpus;
+pub mod entries;
 pub mod errno;
 pub mod flags;
 pub mod form;
@@ -27,6 +28,7 @@ pub mod workloads;
 
 pub use contents::Contents;
 pub use conventions::{Conventions, DirLinks, Modes, Names};
+pub use entries::Entries;
 pub use errno::Errno;
 pub use flags::OpenFlags;
 pub use kind::{Fallocate, OpKind, Rename, WriteVia};

@@ -40,7 +40,7 @@ pub use config::{Config, Credentials};
 pub use inodes::{Owner, Removal};
 use table::Table;
 
-use crate::{Conventions, Errno, Node, NodeId, NodeKind, Op, OpenFiles, OpenFlags, Outcome, Tree, Value};
+use crate::{Conventions, Entries, Errno, Node, NodeId, NodeKind, Op, OpenFiles, OpenFlags, Outcome, Tree, Value};
 
 /// The root directory is the first node.
 const ROOT: NodeId = NodeId(0);
@@ -82,7 +82,7 @@ impl Reference {
     /// An empty file system with these limits and this caller.
     pub fn with(config: Config) -> Self {
         let root = Node {
-            kind: NodeKind::Dir(BTreeMap::new()),
+            kind: NodeKind::Dir(Entries::new()),
             mode: 0o755,
             uid: 0,
             gid: 0,

@@ -23,7 +23,7 @@ pub use diff::{Aspect, Difference, TreeDiff, diff};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Contents, Path};
+use crate::{Contents, Entries, Path};
 
 /// The identity of a node within one tree. In the reference it is never reused, so it follows a file through
 /// renames and links; in an observed tree it is whatever the observer chose.
@@ -36,7 +36,7 @@ pub enum NodeKind {
     /// A regular file. Holes read as zeros, so the bytes are all there is to see.
     File(Contents),
     /// A directory: its names, without `.` and `..`.
-    Dir(BTreeMap<Arc<str>, NodeId>),
+    Dir(Entries),
     /// A symlink and what it says.
     Symlink(Arc<str>),
     /// Something that only a mounted reference holds.
@@ -93,7 +93,7 @@ impl Node {
     }
 
     /// The names in it, if it is a directory.
-    pub fn entries(&self) -> Option<&BTreeMap<Arc<str>, NodeId>> {
+    pub fn entries(&self) -> Option<&Entries> {
         match &self.kind {
             NodeKind::Dir(entries) => Some(entries),
             NodeKind::File(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => None,
@@ -111,6 +111,11 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Whether there is no name in it.
+    pub fn is_empty(&self) -> bool {
+        self.node(self.root).and_then(|root| root.entries()).is_none_or(Entries::is_empty)
+    }
+
     /// The node with this identity.
     pub fn node(&self, id: NodeId) -> Option<&Arc<Node>> {
         self.nodes.get(&id)

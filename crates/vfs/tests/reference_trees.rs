@@ -9,7 +9,7 @@ use reference::{
     notation::*,
     workload::{ANYTHING, prelude, step},
 };
-use vfs::{Aspect, Node, NodeId, NodeKind, Op, Reference, Tree, diff};
+use vfs::{Aspect, Entries, Node, NodeId, NodeKind, Op, Reference, Tree, diff};
 
 fn tree(ops: impl IntoIterator<Item = Op>) -> Tree {
     let mut fs = Reference::new();
@@ -25,9 +25,7 @@ fn renumbered(tree: &Tree) -> Tree {
     let renumber = |node: &Arc<Node>| {
         let mut node = Node::clone(node);
         if let NodeKind::Dir(entries) = &mut node.kind {
-            for id in entries.values_mut() {
-                *id = other(*id);
-            }
+            *entries = entries.iter().map(|(name, id)| (Arc::clone(name), other(*id))).collect();
         }
         Arc::new(node)
     };
@@ -43,7 +41,7 @@ fn broken(tree: &Tree, path_text: &str, change: impl FnOnce(&mut Node)) -> Tree 
     Tree { root: tree.root, nodes: Arc::new(nodes) }
 }
 
-fn entries(node: &mut Node) -> &mut BTreeMap<Arc<str>, NodeId> {
+fn entries(node: &mut Node) -> &mut Entries {
     let NodeKind::Dir(entries) = &mut node.kind else { panic!("not a directory") };
     entries
 }

@@ -1,7 +1,7 @@
 //! The reference, in process, as something that can be named and compared with.
 
 use disk::{BlockSize, Geometry, Image, OpIndex};
-use explore::{Progress, SearchError};
+use explore::{Progress, SearchError, Stop};
 use vfs::{
     Conventions, Errno, Op, OpKind, Outcome, Reference, Tree,
     generate::{ObjectBounds, OpSet},
@@ -117,7 +117,7 @@ impl Checkable for InProcess {
         Self::alone(&trace.target).replay(trace)
     }
 
-    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
-        Self::alone(&trace.target).minimise(trace)
+    fn minimise(&self, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
+        Self::alone(&trace.target).minimise(trace, stop)
     }
 }

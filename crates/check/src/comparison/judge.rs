@@ -9,11 +9,12 @@ use explore::Property;
 use smallvec::SmallVec;
 use vfs::{Errno, Op, Outcome, Tree, Value, tree::Aspect};
 
-use super::{Comparison, SideState, room, state::Compared};
+use super::{Comparison, SideState, state::Compared};
 use crate::{
     compare::{OUTCOME, TREE},
     crash::CONTENTS,
-    legal,
+    fullness,
+    legal::{self, Growth},
     target::Finding,
 };
 
@@ -93,8 +94,7 @@ impl Comparison {
         }
         let differs = self.compare_outcomes(op, &compared);
         judged.wrong.extend(differs.map(|Finding { property, detail }| {
-            let tell =
-                |(number, bytes)| format!("; a new file of {bytes} bytes finds room on {}", self.names(&[number]));
+            let tell = |(number, bytes)| format!("{} on {}", fullness::tell(bytes), self.names(&[number]));
             Finding { property, detail: format!("{detail}{}", room.map(tell).unwrap_or_default()) }
         }));
         judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
@@ -131,25 +131,32 @@ impl Comparison {
         (sides, said): (&[SideState], &[Outcome]),
         room: Option<(usize, u64)>,
     ) -> Option<Outcome> {
-        let grew = || {
-            let mut done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
-            done.any(|(number, _)| {
-                self.look(number, &sides[number]).is_ok_and(|tree| legal::is_longer(&tree, &before.now.tree))
-            })
+        let growth = || {
+            let done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
+            let trees = done.filter_map(|(number, _)| self.look(number, &sides[number]).ok());
+            trees.map(|tree| Growth::between(&before.now.tree, &tree)).max().unwrap_or(Growth::None)
         };
         let has_no_room = |(number, outcome): &(usize, &Outcome)| {
             let needs_room_to_free = self.side(*number).needs_room_to_free();
-            legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, grew)
+            legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, growth)
         };
         let is_full = |(number, _): &(usize, &Outcome)| room.is_none_or(|(other, _)| other != *number);
         said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())
     }
 
     /// The first side that says that it has no room for what others did, and has: for a file of so many bytes.
-    fn room_after_all(&self, before: &Compared, done: (&Op, OpIndex), said: &[Outcome]) -> Option<(usize, u64)> {
-        let refused = (0..said.len()).filter(|number| room::is_refused(&said[*number]));
-        let found = |number: usize| Some((number, room::found(self.side(number), before, number, done)?));
-        if said.iter().any(Result::is_ok) { refused.into_iter().find_map(found) } else { None }
+    fn room_after_all(&self, before: &Compared, (op, index): (&Op, OpIndex), said: &[Outcome]) -> Option<(usize, u64)> {
+        if !said.iter().any(Result::is_ok) {
+            return None;
+        }
+        let may_lie = |number: &usize| fullness::is_refused(&said[*number]) && self.side(*number).has_one_supply();
+        let found = |number: usize| {
+            let mut state = before.now.sides[number].clone();
+            let bytes = state.bytes();
+            let run = |op: &Op| self.side(number).run(&mut state, op, index);
+            Some((number, fullness::room_after_all(op, &before.now.tree, bytes, run)?))
+        };
+        (0..said.len()).filter(may_lie).find_map(found)
     }
 
     /// What a side shows, as far as sides can be compared by it.
@@ -190,17 +197,21 @@ impl Comparison {
         if let Some((number, errno)) = failed {
             return vec![self.on_side(number, unreadable(errno))];
         }
-        let Some((found, expected)) = groups.odd_and_other() else { return Vec::new() };
-        let (Ok(found_tree), Ok(expected_tree)) = (&trees[found[0]], &trees[expected[0]]) else { return Vec::new() };
-        let whose = match groups.majority() {
+        let Some((odd, expected)) = groups.odd_and_other() else { return Vec::new() };
+        let Ok(expected_tree) = &trees[expected[0]] else { return Vec::new() };
+        let whose = |found: &[usize]| match groups.majority() {
             Some(_) => format!("on {}, the odd one out: ", self.names(found)),
             None => format!("on {}, compared with {}: ", self.names(found), self.names(expected)),
         };
         let of = |property: Property, is_wanted: fn(&Aspect) -> bool| {
-            let differences = vfs::tree::diff(found_tree, expected_tree).0;
-            let lines: Vec<String> =
-                differences.iter().filter(|one| is_wanted(&one.aspect)).map(ToString::to_string).collect();
-            (!lines.is_empty()).then(|| Finding { property, detail: format!("{whose}{}", lines.join("; ")) })
+            let clause = |found: &&Vec<usize>| {
+                let differences = vfs::tree::diff(trees[found[0]].as_ref().ok()?, expected_tree).0;
+                let wanted = differences.iter().filter(|one| is_wanted(&one.aspect));
+                let lines: Vec<String> = wanted.map(ToString::to_string).collect();
+                (!lines.is_empty()).then(|| format!("{}{}", whose(found), lines.join("; ")))
+            };
+            let clauses: Vec<String> = odd.iter().filter_map(clause).collect();
+            (!clauses.is_empty()).then(|| Finding { property, detail: clauses.join("; ") })
         };
         let contents = of(CONTENTS, |aspect| *aspect == Aspect::Contents);
         of(TREE, |aspect| *aspect != Aspect::Contents).into_iter().chain(contents).collect()
@@ -243,22 +254,20 @@ impl Groups {
         self.0.iter().find(|group| group.len() * 2 > sides)
     }
 
-    /// In words: the odd one out first, if there is one.
+    /// In words: the odd ones out first, if there is a majority.
     fn tell(&self, tell: impl Fn(&Vec<usize>) -> String) -> String {
-        match (self.majority(), self.0.len()) {
-            (Some(majority), 2) => {
-                let odd = self.0.iter().find(|group| *group != majority).unwrap_or(majority);
-                format!("{}, the odd one out, and {}", tell(odd), tell(majority))
-            }
-            _ => self.0.iter().map(tell).collect::<Vec<_>>().join(", and "),
-        }
+        let Some(majority) = self.majority() else {
+            return self.0.iter().map(tell).collect::<Vec<_>>().join(", and ");
+        };
+        let odd = self.0.iter().filter(|group| *group != majority).map(|odd| format!("{}, the odd one out", tell(odd)));
+        odd.chain([tell(majority)]).collect::<Vec<_>>().join(", and ")
     }
 
-    /// A group that is not the majority, and the one that it is compared with: the majority, or else the last.
-    fn odd_and_other(&self) -> Option<(&Vec<usize>, &Vec<usize>)> {
+    /// The groups that are not the majority, and the one that they are compared with: the majority, or else the last.
+    fn odd_and_other(&self) -> Option<(Vec<&Vec<usize>>, &Vec<usize>)> {
         let last = self.0.last().filter(|_| self.0.len() > 1)?;
         let other = self.majority().unwrap_or(last);
-        Some((self.0.iter().find(|group| *group != other)?, other))
+        Some((self.0.iter().filter(|group| *group != other).collect(), other))
     }
 }
 
@@ -280,10 +289,20 @@ mod tests {
     fn the_odd_one_is_told_from_the_one_it_is_compared_with() {
         let odd = |answers: &[u8]| {
             let groups = Groups::of(answers, PartialEq::eq);
-            groups.odd_and_other().map(|(odd, other)| (odd.clone(), other.clone()))
+            groups.odd_and_other().map(|(odd, other)| (odd.into_iter().cloned().collect::<Vec<_>>(), other.clone()))
         };
         assert_eq!(odd(&[1, 1, 1]), None);
-        assert_eq!(odd(&[1, 1, 2]), Some((vec![2], vec![0, 1])));
-        assert_eq!(odd(&[1, 2]), Some((vec![0], vec![1])));
+        assert_eq!(odd(&[1, 1, 2]), Some((vec![vec![2]], vec![0, 1])));
+        assert_eq!(odd(&[1, 2]), Some((vec![vec![0]], vec![1])));
+        assert_eq!(odd(&[1, 2, 3]), Some((vec![vec![0], vec![1]], vec![2])), "none goes unmentioned");
+        assert_eq!(odd(&[1, 2, 1, 3, 1]), Some((vec![vec![1], vec![3]], vec![0, 2, 4])));
+    }
+
+    #[test]
+    fn every_group_is_told() {
+        let told = |answers: &[u8]| Groups::of(answers, PartialEq::eq).tell(|group| format!("{group:?}"));
+        assert_eq!(told(&[1, 1, 2]), "[2], the odd one out, and [0, 1]");
+        assert_eq!(told(&[1, 2, 3]), "[0], and [1], and [2]");
+        assert_eq!(told(&[1, 2, 1, 3, 1]), "[1], the odd one out, and [3], the odd one out, and [0, 2, 4]");
     }
 }

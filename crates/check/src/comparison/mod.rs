@@ -10,7 +10,6 @@ mod in_process;
 mod judge;
 mod past;
 mod replay;
-mod room;
 mod side;
 mod state;
 mod system;
@@ -18,7 +17,7 @@ mod workload;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explore::{Progress, SearchError};
+use explore::{Progress, SearchError, Stop};
 use vfs::{Conventions, Op, generate::OpSet};
 
 pub use self::{
@@ -148,13 +147,13 @@ impl Checkable for Comparison {
         replay::replay(self, trace)
     }
 
-    fn minimise(&self, trace: &Trace) -> Result<Trace, ReplayError> {
+    fn minimise(&self, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
         if trace.property == PANIC.name {
             return Ok(trace.clone());
         }
         // A shorter trace may lead to a panic that the whole one does not lead to.
         let execute =
             |candidate: &Trace| catch_unwind(AssertUnwindSafe(|| replay::execute(self, candidate))).ok().flatten();
-        minimise::minimise_with(&execute, trace)
+        minimise::minimise_with(&execute, trace, stop)
     }
 }

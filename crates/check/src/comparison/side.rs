@@ -62,6 +62,11 @@ pub trait Side: Send + Sync {
     /// The bytes of its longest name, if that is fewer than Linux allows.
     fn name_bytes_max(&self) -> Option<usize>;
 
+    /// The bytes that its files may have together, see [`Target::file_bytes_max`].
+    fn file_bytes_max(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Whether it may have no room for what only takes away or changes, see [`Target::needs_room_to_free`].
     fn needs_room_to_free(&self) -> bool {
         false
@@ -192,6 +197,10 @@ impl<T: Target> Side for T {
 
     fn name_bytes_max(&self) -> Option<usize> {
         Target::name_bytes_max(self)
+    }
+
+    fn file_bytes_max(&self) -> u64 {
+        Target::file_bytes_max(self)
     }
 
     fn needs_room_to_free(&self) -> bool {

@@ -58,9 +58,7 @@ impl Compared {
 
     /// Whether there is no name, and nothing open.
     pub fn is_empty(&self) -> bool {
-        let tree = &self.now.tree;
-        let root = tree.node(tree.root).and_then(|root| root.entries());
-        self.now.slots.0.is_empty() && root.is_some_and(BTreeMap::is_empty)
+        self.now.slots.0.is_empty() && self.now.tree.is_empty()
     }
 
     /// Appends what tells it from other states, by the chosen equality.

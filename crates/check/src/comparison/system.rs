@@ -54,8 +54,8 @@ impl System for Comparer<'_> {
         });
         if !self.counts.is_repeating() {
             self.counts.op(op);
-            self.counts.refused(judged.refused);
         }
+        self.counts.refused(judged.refused);
         for Finding { property, detail } in &judged.wrong {
             step.violated(*property, || Met::new(state, op, &judged, detail.clone()));
         }

@@ -7,7 +7,7 @@ use vfs::{
 };
 
 use super::{Comparison, Side, state::Compared};
-use crate::{legal, workload::Workload};
+use crate::{legal, size::fits, workload::Workload};
 
 impl Comparison {
     /// The kinds of ops that every side has.
@@ -48,6 +48,7 @@ impl Comparison {
                 side.ops().contains(op.kind())
                     && op.paths().iter().all(short_enough)
                     && side.offers(op, &state.now.tree)
+                    && fits(op, &state.now.tree, side.file_bytes_max())
             })
     }
 

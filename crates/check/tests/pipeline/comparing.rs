@@ -86,11 +86,11 @@ impl Target for Kept {
     }
 
     fn has_one_supply(&self) -> bool {
-        true
+        !Target::needs_room_to_free(self)
     }
 
     fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
-        let is_full = !mounted.tree().root_is_empty();
+        let is_full = !mounted.tree().is_empty();
         Some(match (&task.op, self.wrong) {
             (Op::Create { .. }, Wrong::NoRoomAtAll) | (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => {
                 Err(Errno::ENOSPC)
@@ -134,16 +134,6 @@ impl Target for Kept {
     }
 
     fn workload(&self, _: &View<'_, Self>, _: &mut Vec<Op>) {}
-}
-
-trait RootIsEmpty {
-    fn root_is_empty(&self) -> bool;
-}
-
-impl RootIsEmpty for Tree {
-    fn root_is_empty(&self) -> bool {
-        self.node(self.root).and_then(|root| root.entries()).is_none_or(std::collections::BTreeMap::is_empty)
-    }
 }
 
 fn comparison(sides: &[(&str, Option<Wrong>)]) -> Comparison {
@@ -305,6 +295,34 @@ fn seeded_bugs_are_named() {
     }
 }
 
+/// The same excuses end in the same places where a target is checked by itself.
+#[test]
+fn one_that_is_not_full_may_not_say_so_when_it_is_checked_alone() {
+    let alone = |wrong: Wrong, ops: &[&str]| {
+        let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
+        let run = RunOptions { workload: Workload::scripted(&script), ..RunOptions::exhaustive("alone") };
+        Kept::boxed(wrong).check(options(Equality::Full), &run, &mut |_, _| {}).expect("it needs no checkpoint")
+    };
+    let unlink = "unlink(\"/a\")";
+    let cases: [(Wrong, &[&str], &str); 3] = [
+        (
+            Wrong::FullTooEarly,
+            &[FILE, "symlink(\"a\", \"/s\")"],
+            "failed with ENOSPC, expected that it succeeded; a new file of 128 bytes finds room",
+        ),
+        (Wrong::NoRoomAtAll, &[FILE], "failed with ENOSPC, expected that it succeeded"),
+        (Wrong::NoRoomToRemove { never_overwrites: false }, &[FILE, unlink], "failed with ENOSPC"),
+    ];
+    for (wrong, ops, says) in cases {
+        let report = alone(wrong, ops);
+        assert_eq!(violated(&report), ["outcome"], "{ops:?}");
+        let detail = &report.violations[0].trace.detail;
+        assert!(detail.contains(says), "{detail}");
+    }
+    let report = alone(Wrong::TooLong, &[FILE, WRITE]);
+    assert_eq!((violated(&report), report.work.ops_refused), (vec![], 1), "a longer file may be too long");
+}
+
 #[test]
 fn what_never_overwrites_may_have_no_room_to_remove_and_a_longer_file_may_be_too_long() {
     let excused =
@@ -363,7 +381,7 @@ fn what_is_no_file_system_cannot_be_compared() {
         fn replay(&self, _: &Trace) -> Result<check::Replayed, check::ReplayError> {
             Err(check::ReplayError::OtherKind)
         }
-        fn minimise(&self, trace: &Trace) -> Result<Trace, check::ReplayError> {
+        fn minimise(&self, trace: &Trace, _: &explore::Stop) -> Result<Trace, check::ReplayError> {
             Ok(trace.clone())
         }
     }

@@ -170,7 +170,7 @@ fn a_fault_that_does_not_matter_is_removed() {
         let Some(Move::Run(op)) = longer.schedule.last_mut() else { panic!("{trace:?}") };
         op.faults = [fault, useless].into_iter().collect();
         assert!(toy.replay(&longer).expect("the moves are the same").violation.is_some());
-        assert_eq!(toy.minimise(&longer).unwrap(), trace, "{useless:?}");
+        assert_eq!(toy.minimise(&longer, &explore::Stop::default()).unwrap(), trace, "{useless:?}");
         longer.options.faults = 1;
         assert!(matches!(Trace::from_json(&longer.to_json()), Err(TraceError::TooManyFaults { found: 2, allowed: 1 })));
     }

@@ -108,7 +108,7 @@ fn kept(comparison: &Comparison, times: usize) -> (Trace, Trace) {
     let report = check(comparison, times);
     assert_eq!(report.violations.len(), 1, "{:?}", report.violations);
     let met = report.violations[0].trace.clone();
-    let kept = settled(comparison, &met);
+    let kept = settled(comparison, &met, &explore::Stop::default());
     assert_eq!(Trace::from_json(&kept.to_json()).expect("it was just written"), kept);
     (met, kept)
 }
@@ -179,7 +179,7 @@ fn what_only_a_saved_state_shows_is_said_to() {
 fn a_target_by_itself_is_told_in_the_same_way() {
     let alone = moody(When::Once);
     let report = check(&alone, 1);
-    let trace = settled(&alone, &report.violations[0].trace);
+    let trace = settled(&alone, &report.violations[0].trace, &explore::Stop::default());
     let seen = trace.sighting.as_ref().expect("it does not show again");
     assert_eq!((seen.tries, seen.shown), (TRIES, 0));
     let told = Story { trace: &trace, replayed: &trace.as_seen(seen), every_step: false }.to_string();

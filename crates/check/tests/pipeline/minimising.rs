@@ -34,13 +34,17 @@ fn texts(trace: &Trace) -> Vec<String> {
 #[test]
 fn what_is_minimised_still_violates_and_never_grows() {
     for (store, trace) in found_traces() {
-        let smaller = minimise(&store, &trace).expect("it violates its property");
+        let smaller = minimise(&store, &trace, &explore::Stop::default()).expect("it violates its property");
         assert!(smaller.ops.len() <= trace.ops.len() && smaller.schedule.len() <= trace.schedule.len());
         assert_eq!((&smaller.property, smaller.options), (&trace.property, trace.options));
         let replayed = replay(&store, &smaller).expect("it is a trace");
         let (property, detail) = replayed.violation.expect("it still violates");
         assert_eq!((property.name, &detail), (smaller.property.as_str(), &smaller.detail));
-        assert_eq!(minimise(&store, &smaller).expect("it violates"), smaller, "twice is no smaller than once");
+        assert_eq!(
+            minimise(&store, &smaller, &explore::Stop::default()).expect("it violates"),
+            smaller,
+            "twice is no smaller than once"
+        );
     }
 }
 
@@ -48,12 +52,12 @@ fn what_is_minimised_still_violates_and_never_grows() {
 fn ops_that_do_not_matter_are_removed() {
     let store = Store::new(Kind::TwoSlots, Flaw::Unchecked);
     let trace = trace_of(&store, options(CrashMode::Prefix, Contract::Mountable), "no-foreign-data");
-    let needed = texts(&minimise(&store, &trace).unwrap());
+    let needed = texts(&minimise(&store, &trace, &explore::Stop::default()).unwrap());
     let others =
         ["create(\"/b\", mode=0644)", "write(\"/b\", at=end, len=1, fill=20)", "sync()", "unlink(\"/b\")", "sync()"];
     let longer = with_ops_before(&trace, &others);
     assert_eq!(longer.ops.len(), trace.ops.len() + others.len());
-    assert_eq!(texts(&minimise(&store, &longer).unwrap()), needed);
+    assert_eq!(texts(&minimise(&store, &longer, &explore::Stop::default()).unwrap()), needed);
 }
 
 #[test]
@@ -61,7 +65,7 @@ fn pins_keep_what_they_need() {
     let store = Store::new(Kind::OneBlock, Flaw::FsyncDoesNothing);
     let trace = trace_of(&store, options(CrashMode::Flushed, Contract::Fsynced), "pinned-size");
     let longer = with_ops_before(&trace, &["create(\"/b\", mode=0644)", "fsync(\"/b\")", "unlink(\"/b\")"]);
-    let smaller = minimise(&store, &longer).unwrap();
+    let smaller = minimise(&store, &longer, &explore::Stop::default()).unwrap();
     let ops = texts(&smaller);
     assert_eq!(ops[0], "create(\"/a\", mode=0644)");
     assert!(ops.iter().any(|op| op.starts_with("write(\"/a\"")), "{ops:?}");
@@ -75,7 +79,7 @@ fn a_crash_on_the_way_stays_if_it_matters() {
     let options = CheckOptions { probe: false, ..options(CrashMode::Prefix, Contract::Mountable) };
     let trace = trace_of(&store, options, "outcome");
     let others = ["create(\"/b\", mode=0644)", "unlink(\"/b\")"];
-    let smaller = minimise(&store, &with_ops_before(&trace, &others)).unwrap();
+    let smaller = minimise(&store, &with_ops_before(&trace, &others), &explore::Stop::default()).unwrap();
     assert_eq!(smaller.ops.len(), 2, "{:?}", texts(&smaller));
     let crashes: Vec<bool> =
         smaller.schedule.iter().map(|a_move| a_move.op().is_some_and(|op| op.crash.is_some())).collect();
@@ -88,7 +92,7 @@ fn a_crash_on_the_way_stays_if_it_matters() {
 fn ops_before_a_crash_on_the_way_are_removed() {
     let store = Store::new(Kind::OneBlock, Flaw::Tired);
     let options = CheckOptions { probe: false, ..options(CrashMode::Subsets, Contract::Mountable) };
-    let trace = minimise(&store, &trace_of(&store, options, "outcome")).unwrap();
+    let trace = minimise(&store, &trace_of(&store, options, "outcome"), &explore::Stop::default()).unwrap();
     assert_eq!(trace.ops.len(), 2, "{:?}", texts(&trace));
     let crash = trace.schedule[0].op().and_then(|op| op.crash.as_ref()).expect("recovery is what makes it tired");
     assert!(!crash.taken.is_empty(), "a trace that takes nothing would be no test");
@@ -97,7 +101,7 @@ fn ops_before_a_crash_on_the_way_are_removed() {
     for useless in [&useless[..], &useless[..3], &useless[..2], &useless[2..3]] {
         let longer = with_ops_before(&trace, useless);
         assert!(replay(&store, &longer).expect("it is a trace").violation.is_some(), "{useless:?}");
-        assert_eq!(minimise(&store, &longer).unwrap(), trace, "{useless:?}");
+        assert_eq!(minimise(&store, &longer, &explore::Stop::default()).unwrap(), trace, "{useless:?}");
     }
 }
 
@@ -108,6 +112,7 @@ fn what_violates_nothing_cannot_be_minimised() {
         options(CrashMode::Off, Contract::Mountable),
         "outcome",
     );
-    let error = minimise(&Store::new(Kind::OneBlock, Flaw::None), &trace).expect_err("a right store");
+    let error = minimise(&Store::new(Kind::OneBlock, Flaw::None), &trace, &explore::Stop::default())
+        .expect_err("a right store");
     assert_eq!(error.to_string(), "see the violation again: the trace does not show it in 20 tries");
 }

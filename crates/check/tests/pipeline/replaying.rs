@@ -95,7 +95,7 @@ fn a_trace_of_something_else_is_refused() {
     for (name, trace) in cases {
         let error = replay(&store, &trace).expect_err(name);
         assert!(matches!(error, ReplayError::NoSuchMove { .. }), "{name}: {error}");
-        let error = store.minimise(&trace).expect_err(name);
+        let error = store.minimise(&trace, &explore::Stop::default()).expect_err(name);
         assert!(matches!(error, ReplayError::NotAgain { .. }), "{name}: {error}");
     }
 }
@@ -121,7 +121,7 @@ fn a_remount_must_show_the_same_tree() {
 fn foreign_data() -> (Store, Trace) {
     let store = Store::new(Kind::TwoSlots, Flaw::Unchecked);
     let trace = trace_of(&store, options(CrashMode::Prefix, Contract::Mountable), "no-foreign-data");
-    let trace = store.minimise(&trace).expect("it violates its property");
+    let trace = store.minimise(&trace, &explore::Stop::default()).expect("it violates its property");
     (store, trace)
 }
 

@@ -2,7 +2,7 @@
 
 use check::{CheckOptions, CheckReport, Checkable, RunOptions, Trace};
 use disk::CrashMode;
-use explore::{Budget, Order};
+use explore::{Budget, Order, Stop};
 use vfs::contract::Contract;
 
 /// How many ops a search looks ahead: enough for every flaw, with a few to spare.
@@ -50,7 +50,7 @@ pub fn trace_of(target: &impl Checkable, options: CheckOptions, property: &str) 
 /// it is minimised, which it returns.
 pub fn minimised(target: &impl Checkable, trace: &Trace) -> Trace {
     let trace = Trace::from_json(&trace.to_json()).expect("it was just written");
-    let smaller = target.minimise(&trace).expect("it violates its property");
+    let smaller = target.minimise(&trace, &Stop::default()).expect("it violates its property");
     for trace in [&trace, &smaller] {
         let violation = target.replay(trace).expect("it belongs to this target").violation;
         let said = violation.as_ref().map(|(property, detail)| (property.name, detail.as_str()));

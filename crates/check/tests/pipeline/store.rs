@@ -350,7 +350,7 @@ impl Target for Store {
                 nodes.insert(id, node(NodeKind::File(bytes.as_slice().into()), 0o644, 1));
             }
         }
-        nodes.insert(NodeId(0), node(NodeKind::Dir(names), 0o755, 2));
+        nodes.insert(NodeId(0), node(NodeKind::Dir(names.into()), 0o755, 2));
         Ok(Tree { root: NodeId(0), nodes: Arc::new(nodes) })
     }
 

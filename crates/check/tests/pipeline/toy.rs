@@ -80,7 +80,7 @@ pub fn tree_of(names: impl IntoIterator<Item = &'static str>) -> Tree {
     let names: BTreeMap<Arc<str>, NodeId> = names.into_iter().map(Arc::from).zip((1..).map(NodeId)).collect();
     let mut nodes: BTreeMap<_, _> =
         names.values().map(|id| (*id, node(NodeKind::File([].as_slice().into()), 0o644, 1))).collect();
-    nodes.insert(NodeId(0), node(NodeKind::Dir(names), 0o755, 2));
+    nodes.insert(NodeId(0), node(NodeKind::Dir(names.into()), 0o755, 2));
     Tree { root: NodeId(0), nodes: Arc::new(nodes) }
 }
 

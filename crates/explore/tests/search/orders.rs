@@ -1,6 +1,6 @@
 //! In which order states are expanded, seen through the looks at them.
 
-use explore::{Order, System};
+use explore::{Order, Search, System};
 
 use crate::systems::{Graph, run};
 
@@ -55,4 +55,28 @@ fn depth_first_finishes_a_branch_before_it_starts_another() {
     run(&graph, Order::DepthFirst);
     let looks = graph.take_looks();
     assert!(looks == [0, 1, 2, 3, 4, 5, 6] || looks == [0, 4, 5, 6, 1, 2, 3], "{looks:?}");
+}
+
+#[test]
+fn a_shuffled_search_sees_the_same_states_in_an_order_that_follows_from_its_seed() {
+    for order in [Order::DepthFirst, Order::BreadthFirst] {
+        let graph = Graph::random(3, 400);
+        let looks = |seed: u64| {
+            let report = Search::new(&graph).order(order).seed(seed).shuffle(true).run().expect("it has a beginning");
+            assert!(report.complete);
+            graph.take_looks()
+        };
+        let sorted = |mut looks: Vec<u32>| {
+            looks.sort_unstable();
+            looks
+        };
+        let (one, same, other) = (looks(1), looks(1), looks(2));
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+        run(&graph, order);
+        let listed = graph.take_looks();
+        assert_ne!(one, listed);
+        assert_eq!(sorted(one), sorted(listed.clone()));
+        assert_eq!(sorted(other), sorted(listed));
+    }
 }

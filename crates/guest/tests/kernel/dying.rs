@@ -10,7 +10,7 @@ use std::{
 
 use guest::{Guest, GuestError, Storage};
 use posix::message::Step;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kernel;
 
@@ -94,6 +94,23 @@ fn a_kernel_that_is_killed_is_told_and_cleared_away() {
     assert!(matches!(error, GuestError::Died { .. }), "{error}");
     let process = Path::new("/proc").join(process.as_raw_nonzero().to_string());
     wait_until("its process stays", || !process.exists());
+}
+
+/// The folder is the supervisor's to remove, and it cannot.
+#[test]
+fn a_supervisor_that_is_killed_leaves_no_folder() {
+    let Some(kernel) = kernel() else { return };
+    let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
+    let process = Path::new("/proc").join(guest.kernel_process().unwrap().as_raw_nonzero().to_string());
+    let folder = fs::read_link(process.join("cwd")).unwrap();
+    let status = fs::read_to_string(process.join("status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(parent).unwrap(), Signal::KILL).unwrap();
+    let error = guest.run(&mut NoRequests, &[Step::Observe]).unwrap_err();
+    assert!(matches!(error, GuestError::Died { .. }), "{error}");
+    drop(guest);
+    assert!(!folder.exists());
+    wait_until("its processes stay", || processes_in(&folder.to_string_lossy()).is_empty());
 }
 
 /// No request comes this far.

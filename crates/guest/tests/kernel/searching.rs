@@ -141,3 +141,18 @@ fn a_file_system_that_nobody_knows_is_checked_as_its_user_says() {
     let error = unknown.ready().unwrap_err();
     assert!(error.contains("use nosuchfs: the guest kernel does not have it"), "{error}");
 }
+
+/// ext4 complains when it cannot write at the end; the disk is to blame, and it may say so. What it makes of that at
+/// the next mount is judged all the same.
+#[test]
+fn what_is_said_of_a_request_that_fails_in_an_unmount_is_no_damage() {
+    let Some(target) = target(ext4()) else { return };
+    let options = CheckOptions { crash: CrashMode::Off, faults: 1, ..CheckOptions::default() };
+    let script = ["create(\"/f\")", "fsync(\"/f\")", "remount()"].map(|op| op.parse().unwrap());
+    let budget = Budget { depth: Some(3), ..Budget::default() };
+    let run = RunOptions { workload: Workload::scripted(&script), budget, ..RunOptions::exhaustive("under test") };
+    let report = target.check(options, &run, &mut |_, _| {}).unwrap();
+    let says_so = report.violations.iter().any(|violated| violated.trace.detail.contains("clean up the journal"));
+    assert!(!says_so, "{:?}", report.violations);
+    assert!(report.work.ops > 20, "{report:?}");
+}

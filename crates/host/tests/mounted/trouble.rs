@@ -6,11 +6,14 @@ use std::{fs, time::Duration};
 use check::Target as _;
 use disk::Disk;
 use guest::Described;
-use host::HostTarget;
-use rustix::process::{Pid, Signal, kill_process};
+use host::{HostTarget, MountedBy, Subject};
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    thread::{Uid, set_thread_uid},
+};
 use vfs::contract::Contract;
 
-use crate::{any, here, mounted_by, task};
+use crate::{any, ext4, here, mounted_by, task};
 
 /// Behind the file system, the disk has room that is nobody's.
 const MKFS: &str = "mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0 {dev} 2080";
@@ -80,4 +83,17 @@ fn workers_of(mark: &str) -> Vec<Pid> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_one = |pid: &i32| words(*pid).contains("worker") && words(*pid).contains(mark);
     pids.filter(is_one).filter_map(Pid::from_raw).collect()
+}
+
+/// Each thread of Linux has a user of its own; this one is not root from now on.
+#[test]
+fn without_root_a_guest_is_proposed() {
+    let refused = std::thread::spawn(|| {
+        if rustix::process::geteuid().is_root() {
+            set_thread_uid(Uid::from_raw(65534)).unwrap();
+        }
+        HostTarget::new(Subject { file_system: ext4(), mounted_by: MountedBy::RunningKernel }).ready()
+    });
+    let words = "mount a file system on this machine: that takes root; or use guest:ext4";
+    assert_eq!(refused.join().unwrap(), Err(words.to_owned()));
 }

@@ -32,7 +32,7 @@ fn node(volume: &mut Mounted<'_>, number: InodeNumber, waiting: &mut Vec<InodeNu
     let inode = volume.inode(number).map_err(errno)?;
     let kind = match inode.file_type() {
         DirectoryEntryType::RegularFile => NodeKind::File(bytes(volume, number, 0, inode.size)?.into()),
-        DirectoryEntryType::Directory => NodeKind::Dir(entries(volume, number, waiting)?),
+        DirectoryEntryType::Directory => NodeKind::Dir(entries(volume, number, waiting)?.into()),
         DirectoryEntryType::Symlink => {
             let target = String::from_utf8(bytes(volume, number, 0, inode.size)?).map_err(|_| Errno::EUCLEAN)?;
             NodeKind::Symlink(target.into())

@@ -36,7 +36,7 @@ pub(super) fn tree<L: Layout>(layout: &L, files: u8, disk: &Disk) -> Tree {
         names.insert(name(file), id);
         nodes.insert(id, node(NodeKind::File(bytes.into()), MODE, 1));
     }
-    nodes.insert(root, node(NodeKind::Dir(names), 0o755, 2));
+    nodes.insert(root, node(NodeKind::Dir(names.into()), 0o755, 2));
     Tree { root, nodes: Arc::new(nodes) }
 }
 

@@ -36,7 +36,7 @@ fn node<N: Nodes>(nodes: &N, memory: &N::Memory, disk: &Disk, ino: Ino, waiting:
                 entries.insert(Arc::from(name), NodeId(child.0));
                 waiting.push(child);
             })?;
-            (NodeKind::Dir(entries), 2)
+            (NodeKind::Dir(entries.into()), 2)
         }
     };
     let mode = nodes.mode(memory, disk, ino, stat.kind)?;

@@ -3,7 +3,9 @@
 //! The server is a process of its own, as for users: this program started once more, to run the test `serve`. All of it
 //! needs root and `/dev/fuse`; without them each test says that it was skipped, or, in CI, fails.
 
+mod attributes;
 mod ending;
+mod header;
 mod snapshots;
 mod suites;
 mod usable;
@@ -51,10 +53,15 @@ fn can_mount() -> bool {
     } else {
         return true;
     };
-    assert!(std::env::var_os("CI").is_none(), "could not mount: {missing}");
-    // Written to standard error itself, because what a passing test prints is not shown.
-    let _ = writeln!(std::io::stderr(), "skipped: could not mount: {missing}");
+    skip(&format!("could not mount: {missing}"));
     false
+}
+
+/// Says that a test is not run, and why; in CI, where everything is there, it fails.
+fn skip(reason: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{reason}");
+    // Written to standard error itself, because what a passing test prints is not shown.
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 /// A mounted reference of a test.

@@ -81,6 +81,29 @@ fn a_directory_can_be_read_from_any_position_while_it_changes() {
 }
 
 #[test]
+fn a_position_of_one_handle_is_good_for_another() {
+    let Some(served) = Served::start() else { return };
+    (0..20).for_each(|number| fs::write(served.path(&format!("f{number:02}")), "").unwrap());
+    let listed = |from: u64| {
+        let dir = File::open(served.dir.path()).unwrap();
+        seek(&dir, SeekFrom::Start(from)).unwrap();
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut raw = RawDir::new(&dir, &mut buffer);
+        let mut entries = Vec::new();
+        while let Some(entry) = raw.next() {
+            let entry = entry.unwrap();
+            entries.push((entry.file_name().to_owned(), entry.next_entry_cookie()));
+        }
+        entries
+    };
+    let all = listed(0);
+    assert_eq!(all.len(), 22, "with the dots");
+    for (index, (_, cookie)) in all.iter().enumerate() {
+        assert_eq!(listed(*cookie), all[index + 1..]);
+    }
+}
+
+#[test]
 fn holes_take_no_room_and_can_be_found() {
     let Some(served) = Served::start() else { return };
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(served.path("f")).unwrap();
@@ -153,6 +176,9 @@ fn extended_attributes_are_kept() {
     fs::write(&path, "").unwrap();
     setxattr(&path, "user.a", b"value", XattrFlags::CREATE).unwrap();
     assert_eq!(setxattr(&path, "user.a", b"", XattrFlags::CREATE), Err(rustix::io::Errno::EXIST));
+    let both = XattrFlags::CREATE | XattrFlags::REPLACE;
+    assert_eq!(setxattr(&path, "user.a", b"", both), Err(rustix::io::Errno::EXIST));
+    assert_eq!(setxattr(&path, "user.b", b"", both), Err(rustix::io::Errno::NODATA));
     assert_eq!(setxattr(&path, "nowhere.a", b"", XattrFlags::empty()), Err(rustix::io::Errno::OPNOTSUPP));
     let mut value = [0; 16];
     let len = getxattr(&path, "user.a", &mut value).unwrap();

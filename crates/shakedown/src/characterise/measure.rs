@@ -191,8 +191,7 @@ fn is_about_recovery(found: &Violated) -> bool {
 
 fn counterexample(named: &Named, column: Column, found: &Violated, crash_states: u64, stop: &Stop) -> Counterexample {
     // A trace for which nobody waits any more is good as it is.
-    let trace: Trace =
-        if stop.is_stopped() { found.trace.clone() } else { check::settled(&*named.target, &found.trace) };
+    let trace: Trace = check::settled(&*named.target, &found.trace, stop);
     let told = match story::tell(&*named.target, &trace, false) {
         Ok(told) => told.text,
         Err(error) => format!("  {}\n  It could not be told: {error}.\n", trace.detail),

@@ -7,7 +7,7 @@ use disk::CrashMode;
 use indicatif::{ProgressBar, ProgressStyle};
 use vfs::nearest::Suggestion;
 
-use super::{Verdict, stop_on_signals};
+use super::{Verdict, Watch};
 use crate::{
     arguments::Characterise,
     characterise::{self, Column, Folder, Knobs, Row},
@@ -26,7 +26,7 @@ const ALL: &str = "all";
 /// # Errors
 /// A target cannot be measured, or what was found cannot be written.
 pub fn run(arguments: &Characterise) -> Result<Verdict> {
-    let stop = stop_on_signals()?;
+    let watch = Watch::begin()?;
     known_columns(&arguments.explain)?;
     let knobs = Knobs {
         crash: arguments.crash.unwrap_or(CrashMode::Subsets),
@@ -34,7 +34,7 @@ pub fn run(arguments: &Characterise) -> Result<Verdict> {
         depth: arguments.depth.unwrap_or(DEPTH),
         threads: arguments.threads.map_or_else(|| available_parallelism().map_or(1, Into::into), usize::from),
         seed: arguments.seed.unwrap_or(0),
-        stop,
+        stop: watch.stop.clone(),
     };
     let targets = arguments.targets.iter().map(|name| ready(name)).collect::<Result<Vec<_>>>()?;
     let folder = arguments.out.as_deref().map(Folder::create).transpose()?;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use check::{Affected, RunOptions, Violated, settled};
 use explore::{Budget, Order, SearchError, Stop};
 
-use super::{Verdict, stop_on_signals};
+use super::{Verdict, Watch};
 use crate::{
     arguments::{Check, SearchOrder},
     budget::budget,
@@ -40,9 +40,9 @@ struct Job {
 /// # Errors
 /// Wrong usage, or a folder that cannot be used.
 pub fn run(arguments: &Check) -> Result<Verdict> {
-    let stop = stop_on_signals()?;
+    let watch = Watch::begin()?;
     if arguments.as_task.is_some() {
-        stop_with_standard_input(&stop);
+        stop_with_standard_input(&watch.stop);
     }
     let job = match &arguments.resume {
         None => begin(arguments)?,
@@ -57,15 +57,15 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     if !arguments.json {
         screen::print(&format!("{}\n", Paint::for_stdout().faint(&job.describe(arguments))))?;
     }
-    let (mut summary, mut violated) = without_panic_messages(|| job.search(arguments, stop))?;
+    let (mut summary, mut violated) = without_panic_messages(|| job.search(arguments, watch.stop.clone()))?;
+    drop(watch);
+    // Before the traces are made shorter, which takes its time: whoever cannot wait for that has them as they are.
+    job.keep(&mut summary, &violated)?;
+    let watch = Watch::begin()?;
     for found in &mut violated {
-        found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace));
+        found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace, &watch.stop));
     }
-    summary.violations = job.violations(&violated);
-    if let Some(folder) = &job.folder {
-        let traces: Vec<_> = violated.iter().map(|found| &found.trace).collect();
-        folder.write(&summary, &traces)?;
-    }
+    job.keep(&mut summary, &violated)?;
     let text = if arguments.json { summary.to_json() } else { job.tell(&summary, &violated) };
     screen::print(&text)?;
     let (of_the_machine, found): (Vec<_>, Vec<_>) =
@@ -130,6 +130,14 @@ fn say_finished(folder: &Folder, summary: &Summary, json: bool) -> Result<Verdic
 }
 
 impl Job {
+    /// Keeps what was found, as far as the user wants it kept.
+    fn keep(&self, summary: &mut Summary, violated: &[Violated]) -> Result<()> {
+        summary.violations = self.violations(violated);
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let traces: Vec<_> = violated.iter().map(|found| &found.trace).collect();
+        folder.write(summary, &traces)
+    }
+
     /// Every knob, as a command that does the same.
     fn describe(&self, arguments: &Check) -> String {
         let mut words = vec![

@@ -9,11 +9,9 @@ pub mod swarm;
 pub mod targets;
 pub mod zoo;
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result};
 use explore::Stop;
-use signal_hook::{consts::TERM_SIGNALS, flag};
+use signal_hook::{SigId, consts::TERM_SIGNALS, flag, low_level::unregister};
 
 /// What a command came to, as far as its exit code tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +28,29 @@ impl Verdict {
     }
 }
 
-/// The first signal asks the search to end; the second one kills.
-fn stop_on_signals() -> Result<Stop> {
-    let stop = Stop::default();
-    for signal in TERM_SIGNALS {
-        flag::register_conditional_default(*signal, stop.flag())
-            .and_then(|_| flag::register(*signal, Arc::clone(&stop.flag())))
-            .context("watch for signals")?;
+/// While this lives, the first signal asks what is under way to end; the second one kills.
+struct Watch {
+    stop: Stop,
+    actions: Vec<SigId>,
+}
+
+impl Watch {
+    fn begin() -> Result<Self> {
+        let mut watch = Self { stop: Stop::default(), actions: Vec::new() };
+        for signal in TERM_SIGNALS {
+            let flag = || watch.stop.flag();
+            let kill = flag::register_conditional_default(*signal, flag()).context("watch for signals")?;
+            let ask = flag::register(*signal, flag()).context("watch for signals")?;
+            watch.actions.extend([kill, ask]);
+        }
+        Ok(watch)
     }
-    Ok(stop)
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        for action in self.actions.drain(..) {
+            unregister(action);
+        }
+    }
 }

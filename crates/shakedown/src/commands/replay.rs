@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, ensure};
 use check::Trace;
 
-use super::Verdict;
+use super::{Verdict, Watch};
 use crate::{
     arguments::Replay,
     registry::Named,
@@ -25,7 +25,7 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     let named = Named::parse(&trace.target).with_context(in_file)?.against(&trace.against).with_context(in_file)?;
     named.ready()?;
     if arguments.minimise {
-        trace = named.target.minimise(&trace).with_context(in_file)?;
+        trace = named.target.minimise(&trace, &Watch::begin()?.stop).with_context(in_file)?;
     }
     let told = story::tell(&*named.target, &trace, true).with_context(in_file)?;
     if let Some(out) = &arguments.out {

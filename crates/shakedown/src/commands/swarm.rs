@@ -9,10 +9,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use guest::scratch::Scratch;
 use serde_json::{Value, json};
 use swarm::{Ended, Merged, Running, Task, Variety, diversify, merge};
 
-use super::{Verdict, stop_on_signals};
+use super::{Verdict, Watch};
 use crate::{
     arguments::Swarm,
     quantity::{count, plural, seconds},
@@ -23,6 +24,7 @@ use crate::{
 
 const SUMMARY: &str = "swarm.json";
 const TASKS: &str = "tasks";
+const TRACES: &str = "traces";
 
 /// Runs a swarm.
 ///
@@ -31,7 +33,8 @@ const TASKS: &str = "tasks";
 pub fn run(arguments: &Swarm) -> Result<Verdict> {
     let named = Named::parse(&arguments.target)?.against(&arguments.against)?;
     named.ready()?;
-    let stop = stop_on_signals()?;
+    let watch = Watch::begin()?;
+    let stop = &watch.stop;
     let folder = TaskFolder::new(arguments.out.as_deref())?;
     let weights = arguments.ops.as_deref().filter(|ops| is_weights(ops));
     let weights = weights.map(|file| fs::read_to_string(file).with_context(|| format!("read {file}"))).transpose()?;
@@ -51,11 +54,11 @@ pub fn run(arguments: &Swarm) -> Result<Verdict> {
     let merged = merge(tasks.into_iter().zip(ended).map(|(task, ended)| folder.collect(task, ended)).collect());
     let elapsed = started.elapsed().as_secs_f64();
     let summary = summary(arguments, &merged, elapsed, stop.flag().load(Ordering::Relaxed));
-    folder.write(&summary)?;
+    folder.write(&summary, &merged)?;
     screen::print(&if arguments.json {
         format!("{summary:#}\n")
     } else {
-        text(&merged, elapsed, Paint::for_stdout())
+        text(&merged, elapsed, &folder, Paint::for_stdout())
     })?;
     let died = merged.tasks.iter().find_map(|task| Some((task.number, task.died.as_ref()?)));
     match died {
@@ -119,18 +122,19 @@ struct TaskFolder {
 impl TaskFolder {
     fn new(out: Option<&Path>) -> Result<Self> {
         let Some(out) = out else {
-            let path = std::env::temp_dir().join(format!("shakedown-swarm-{}", std::process::id()));
-            return Ok(Self { path, is_kept: false });
+            return Ok(Self { path: Scratch::Swarm.path(), is_kept: false });
         };
         let shown = out.display();
         if out.exists() {
             let names = fs::read_dir(out).with_context(|| format!("use the folder {shown}"))?;
             for name in names {
                 let name = name.with_context(|| format!("use the folder {shown}"))?.file_name();
-                let is_ours = name == SUMMARY || name == TASKS;
+                let is_ours = [SUMMARY, TASKS, TRACES].iter().any(|ours| name == *ours);
                 ensure!(is_ours, "use the folder {shown}: it has {}, which is not of a swarm", name.display());
             }
-            let _ = fs::remove_dir_all(out.join(TASKS));
+            for earlier in [TASKS, TRACES] {
+                let _ = fs::remove_dir_all(out.join(earlier));
+            }
         }
         Ok(Self { path: out.to_owned(), is_kept: true })
     }
@@ -149,12 +153,24 @@ impl TaskFolder {
         (task, ended, fs::read_to_string(own.join("summary.json")).ok(), hashes)
     }
 
-    fn write(&self, summary: &Value) -> Result<()> {
+    /// Where the trace of a violation is kept, if the folder is.
+    fn trace(&self, number: usize) -> Option<PathBuf> {
+        self.is_kept.then(|| self.path.join(TRACES).join(format!("{number:03}.json")))
+    }
+
+    fn write(&self, summary: &Value, merged: &Merged) -> Result<()> {
         if !self.is_kept {
             return Ok(());
         }
-        let file = self.path.join(SUMMARY);
-        fs::write(&file, format!("{summary:#}\n")).with_context(|| format!("write {}", file.display()))
+        let write = |file: &Path, json: &Value| {
+            fs::write(file, format!("{json:#}\n")).with_context(|| format!("write {}", file.display()))
+        };
+        let traces = self.path.join(TRACES);
+        fs::create_dir_all(&traces).with_context(|| format!("make {}", traces.display()))?;
+        for (file, found) in (1..).map_while(|number| self.trace(number)).zip(&merged.violations) {
+            write(&file, &found.trace)?;
+        }
+        write(&self.path.join(SUMMARY), summary)
     }
 }
 
@@ -182,7 +198,7 @@ fn summary(arguments: &Swarm, merged: &Merged, seconds: f64, interrupted: bool) 
     summary
 }
 
-fn text(merged: &Merged, elapsed: f64, paint: Paint) -> String {
+fn text(merged: &Merged, elapsed: f64, folder: &TaskFolder, paint: Paint) -> String {
     let mut lines: Vec<String> = Vec::new();
     for task in &merged.tasks {
         let how = format!("{:>3}  {:<6} {:<8} seed {}", task.number, task.search, task.visited, task.seed);
@@ -208,12 +224,15 @@ fn text(merged: &Merged, elapsed: f64, paint: Paint) -> String {
         count(merged.ops),
         seconds(elapsed)
     ));
-    for found in &merged.violations {
+    for (number, found) in (1..).zip(&merged.violations) {
         let tasks: Vec<String> = found.tasks.iter().map(ToString::to_string).collect();
         let heading = paint.bad(&format!("✗ {} ({}),", found.property, found.severity));
         lines.push(format!("{heading} {}, by task {}", plural(found.count, "time"), tasks.join(", ")));
-        let detail = found.trace["detail"].as_str().map(str::to_owned);
-        lines.extend(detail.or_else(|| found.trace.as_str().map(str::to_owned)).map(|detail| format!("  {detail}")));
+        lines.extend(found.trace["detail"].as_str().map(|detail| format!("  {detail}")));
+        lines.extend(folder.trace(number).map(|file| format!("  See it again: shakedown replay {}", file.display())));
+    }
+    if !folder.is_kept && !merged.violations.is_empty() {
+        lines.push("Use --out DIR to keep the traces.".to_owned());
     }
     if merged.violations.is_empty() {
         lines.push(paint.good("No violation."));

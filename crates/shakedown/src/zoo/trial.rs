@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use check::{CheckReport, RunOptions, Trace, Violated};
-use explore::Severity;
+use explore::{Severity, Stop};
 
 use super::Case;
 use crate::{registry::Named, settings::Settings};
@@ -42,7 +42,7 @@ impl Trial {
             elapsed += report.elapsed;
         }
         let found = report.violations.iter().find(|violated| case.is_shown_by(violated));
-        let trace = found.map(|found| check::settled(&*wrong.target, &found.trace));
+        let trace = found.map(|found| check::settled(&*wrong.target, &found.trace, &Stop::default()));
         let instead = if found.is_some() { Vec::new() } else { names(&report.violations) };
         let mut right = search(case, &right, false).with_context(about_case)?;
         right.violations.retain(|violated| !case.is_repaired(violated));

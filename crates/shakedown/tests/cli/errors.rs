@@ -36,7 +36,7 @@ fn a_wrong_word_names_the_right_one() {
 
 #[test]
 fn nonsense_is_refused_before_anything_is_done() {
-    let cases: [(&[&str], &str); 29] = [
+    let cases: [(&[&str], &str); 30] = [
         (&["check"], "<TARGET>"),
         (&["check", "model:cow?flaw=stale-log,log=off"], "flaw=stale-log does nothing with log=off"),
         (&["check", "model:link", "--crash", "off", "--contract", "prefix"], "use --contract with --crash off"),
@@ -47,6 +47,7 @@ fn nonsense_is_refused_before_anything_is_done() {
         (&["check", "model:link", "--search", "recovery", "--crash", "off"], "no recovery without a power cut"),
         (&["check", "model:philosophers", "--search", "novelty"], "--search novelty with model:philosophers"),
         (&["check", ""], "there is no such target"),
+        (&["check", "fuse:\"bindfs {store} {mnt}\"", "--faults", "1"], "it has no {dev} whose requests could fail"),
         (&["check", "guest:jffs2", "--crash", "subsets"], "the power is cut only between ops; use --crash flushed"),
         (&["characterise", "guest:ubifs"], "its power can be cut between ops only"),
         (&["kernel", "build", "--enable", "udf"], "an option of the kernel is named in capitals"),

@@ -3,6 +3,7 @@
 mod against;
 mod characterise;
 mod check;
+mod clean;
 mod errors;
 mod mount;
 mod program;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::program::{command, shakedown, text};
 
 /// Whether this machine lets us mount. If not, that is said; in CI it must.
-fn can_mount() -> bool {
+pub fn can_mount() -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if is_root && Path::new("/dev/fuse").exists() {
         return true;
@@ -25,7 +25,7 @@ fn can_mount() -> bool {
 }
 
 /// A server that has said that it is mounted, and what it said.
-fn start(dir: &TempDir) -> (Child, String) {
+pub fn start(dir: &TempDir) -> (Child, String) {
     let mut server =
         command(&["mount", text(dir.path()), "--capacity", "1MiB"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -33,7 +33,7 @@ fn start(dir: &TempDir) -> (Child, String) {
     (server, line)
 }
 
-fn is_mounted(dir: &TempDir) -> bool {
+pub fn is_mounted(dir: &TempDir) -> bool {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     mounts.lines().any(|line| line.split(' ').nth(1) == dir.path().to_str())
 }

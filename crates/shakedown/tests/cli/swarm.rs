@@ -23,6 +23,10 @@ fn tasks_differ_and_are_merged() {
     let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(out.join("swarm.json")).unwrap()).unwrap();
     assert_eq!(kept, merged);
     assert!(out.join("tasks/003/summary.json").exists());
+    let again = shakedown(&["replay", text(&out.join("traces/001.json"))]);
+    assert_eq!(again.code, Some(1), "what a swarm found can be seen again: {again:?}");
+    let told = shakedown(&["swarm", wrong, "--against", "ref", "--tasks", "2", "--depth", "3", "--out", text(&out)]);
+    assert!(told.stdout.contains("See it again: shakedown replay"), "{}", told.stdout);
 }
 
 #[test]

@@ -189,7 +189,7 @@ impl Search<'_> {
             }
             NodeKind::Dir(entries) => {
                 let states = self.chain.states(node, self.floors.everything());
-                let known = states.iter().filter_map(|(_, state)| state.entries()).flat_map(BTreeMap::keys);
+                let known = states.iter().filter_map(|(_, state)| state.entries()).flat_map(|entries| entries.keys());
                 let names: BTreeSet<&Arc<str>> = known.chain(entries.keys()).collect();
                 let all = names.into_iter().rev();
                 attempt.agenda.extend(all.map(|name| (found_id, (node, name.clone()), path.join(name))));

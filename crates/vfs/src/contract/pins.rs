@@ -208,7 +208,7 @@ impl Floors {
             Pin::Everything { .. } => self.named = tree.nodes.keys().copied().collect(),
             Pin::Directory { node, .. } => {
                 let entries = tree.node(*node).and_then(|dir| dir.entries());
-                self.named.extend(entries.into_iter().flat_map(BTreeMap::values));
+                self.named.extend(entries.into_iter().flat_map(|entries| entries.values()));
             }
             Pin::File { node, names, only_if_new, .. } => {
                 if !only_if_new || !self.named.contains(node) {
@@ -230,7 +230,8 @@ impl Floors {
         };
         let states = |node: NodeId| (0..=chain.end()).filter_map(move |moment| Some(&**chain.tree(moment).node(node)?));
         let in_directory = |(dir, floor): (&NodeId, &usize)| {
-            let names: BTreeSet<&Arc<str>> = states(*dir).filter_map(Node::entries).flat_map(BTreeMap::keys).collect();
+            let names: BTreeSet<&Arc<str>> =
+                states(*dir).filter_map(Node::entries).flat_map(|entries| entries.keys()).collect();
             names.into_iter().all(|name| holds(&Thing::Name(*dir, name.clone()), *floor))
         };
         let of_node = |(node, floor): (&NodeId, &usize)| {

@@ -158,7 +158,8 @@ fn changes(before: &Tree, after: &Tree) -> Vec<Change> {
     for id in ids {
         let states = [before.node(id), after.node(id)];
         let present = || states.into_iter().flatten().map(|state| &**state);
-        let names = present().filter_map(|state| state.entries()).flat_map(BTreeMap::keys).collect::<BTreeSet<_>>();
+        let names =
+            present().filter_map(|state| state.entries()).flat_map(|entries| entries.keys()).collect::<BTreeSet<_>>();
         let names = names.into_iter().map(|name| Thing::Name(id, name.clone()));
         let things = names.chain(things::attributes(id, present()));
         if let [Some(before), Some(after)] = states {

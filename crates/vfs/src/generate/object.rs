@@ -9,15 +9,11 @@
 //! fresh value makes every lost, stale or misplaced block visible, and the smallest one keeps the number of
 //! different states finite.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    num::NonZeroU64,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, num::NonZeroU64, sync::Arc};
 
 use super::{OpSet, relocate};
 use crate::{
-    Data, Fallocate, Fd, File, Node, NodeId, NodeKind, Op, OpKind, OpenFlags, Path, Rename, Tree, WriteAt, WriteVia,
+    Data, Entries, Fallocate, Fd, File, Node, NodeKind, Op, OpKind, OpenFlags, Path, Rename, Tree, WriteAt, WriteVia,
     open::{OpenFile, OpenFiles},
     shape::names_said,
 };
@@ -383,8 +379,7 @@ fn names<'a>(tree: &'a Tree, bounds: &ObjectBounds) -> Vec<Named<'a>> {
         let node = tree.node(id)?;
         let depth = path.as_str().split('/').filter(|component| !component.is_empty()).count();
         let entries = node.entries().filter(|_| depth < bounds.depth_max);
-        let free =
-            |entries: &'a BTreeMap<Arc<str>, NodeId>| bounds.names.iter().filter(|name| !entries.contains_key(*name));
+        let free = |entries: &'a Entries| bounds.names.iter().filter(|name| !entries.contains_key(name));
         let (special, free): (Vec<_>, Vec<_>) =
             entries.into_iter().flat_map(free).cloned().partition(|name| said.contains(name));
         let vacancies = free.iter().take(1).chain(&special).map(|name| path.join(name)).collect();

@@ -26,8 +26,8 @@ impl Reference {
         let adopt = |id: &NodeId| {
             let mut node = tree.node(*id)?.as_ref().clone();
             if let NodeKind::Dir(names) = &mut node.kind {
-                names.retain(|_, child| tree.node(*child).is_some());
-                names.values_mut().for_each(|child| *child = ids[child]);
+                let leading = names.iter().filter(|(_, child)| tree.node(**child).is_some());
+                *names = leading.map(|(name, child)| (Arc::clone(name), ids[child])).collect();
             }
             Some((ids[id], Arc::new(node)))
         };

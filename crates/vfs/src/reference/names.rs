@@ -1,13 +1,13 @@
 //! Making and removing names: `mkdir`, `rmdir`, `unlink`, `link`, `symlink`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Reference,
     permission::{Access, GROUP_EXECUTE, SETGID, SETUID, STICKY, Wanted},
     resolve::{Follow, Last},
 };
-use crate::{Errno, Node, NodeId, NodeKind, Outcome, Path, Value};
+use crate::{Entries, Errno, Node, NodeId, NodeKind, Outcome, Path, Value};
 
 /// The permission bits of every symlink, which nothing looks at.
 const SYMLINK_MODE: u32 = 0o777;
@@ -41,7 +41,7 @@ impl Reference {
         }
         // Set-id bits of a directory come from its parent or from chmod.
         let mode = mode & (0o777 | STICKY) & !self.config.umask;
-        self.add(dir, name, NodeKind::Dir(BTreeMap::new()), mode);
+        self.add(dir, name, NodeKind::Dir(Entries::new()), mode);
         Ok(Value::Done)
     }
 

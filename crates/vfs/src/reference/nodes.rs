@@ -9,10 +9,7 @@ use super::{
     Reference,
     permission::{MODE_BITS, SETGID},
 };
-use crate::{Names, Node, NodeId, NodeKind};
-
-/// Entries of a directory.
-pub(super) type Entries = BTreeMap<Arc<str>, NodeId>;
+use crate::{Entries, Names, Node, NodeId, NodeKind};
 
 impl Reference {
     /// A node that is known to exist: its identity came out of a directory or an open slot.

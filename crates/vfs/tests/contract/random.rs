@@ -127,7 +127,7 @@ pub fn found(random: &mut Rng, trees: &[&Tree]) -> Tree {
                 });
                 let entries: BTreeMap<Arc<str>, NodeId> = chosen.collect();
                 next.extend(entries.values().filter(|child| !nodes.contains_key(child)));
-                NodeKind::Dir(entries)
+                NodeKind::Dir(entries.into())
             }
             (NodeKind::File(bytes), NodeKind::File(other)) => {
                 let other_size = if whole.is_some() { bytes.len() } else { other.len() };
@@ -175,7 +175,8 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Rng) -> T
     while let Some(id) = next.pop() {
         let Some(mut node) = nodes.remove(&id) else { continue };
         if let NodeKind::Dir(entries) = &mut node.kind {
-            entries.retain(|_, child| {
+            let mut names = BTreeMap::clone(entries);
+            names.retain(|_, child| {
                 let known = links.contains_key(child);
                 let dir = nodes.get(child).or_else(|| kept.get(child)).is_none_or(Node::is_dir);
                 if dir && known {
@@ -185,7 +186,8 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Rng) -> T
                 *links.get_mut(&id).unwrap() += u32::from(dir);
                 true
             });
-            next.extend(entries.values());
+            next.extend(names.values());
+            *entries = names.into();
         }
         kept.insert(id, node);
     }
@@ -194,9 +196,7 @@ fn sound(root: NodeId, mut nodes: BTreeMap<NodeId, Node>, random: &mut Rng) -> T
     for (id, mut node) in kept {
         node.nlink = links[&id] + u32::from(one_in(random, 200));
         if let NodeKind::Dir(entries) = &mut node.kind {
-            for child in entries.values_mut() {
-                *child = renamed(*child);
-            }
+            *entries = entries.iter().map(|(name, child)| (Arc::clone(name), renamed(*child))).collect();
         }
         tree.insert(renamed(id), Arc::new(node));
     }

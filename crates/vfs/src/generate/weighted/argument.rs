@@ -147,7 +147,9 @@ impl Argument {
 
     /// Whether anything can be drawn.
     pub fn is_possible(&self) -> bool {
-        self.known.domain == Domain::Flags || self.partitions.iter().all(|partition| partition.asked.is_finite())
+        // Weights that are all zero, or too large to be added up, have left no shares.
+        let shares: f64 = self.partitions.iter().map(|partition| partition.asked).sum();
+        self.known.domain == Domain::Flags || shares > 0.5
     }
 
     /// The place of a partition, by its share.

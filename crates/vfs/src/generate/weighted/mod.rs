@@ -78,10 +78,10 @@ impl Weights {
         (0..self.0.draws).filter_map(|_| one()).collect()
     }
 
-    /// An op that brings what was done closer to what was asked. What is not `offered` is drawn again: of the same kind,
-    /// since who waits for another would never see what is rarely offered; soon without regard to which words are due,
-    /// since direct writes of odd lengths, say, stay due for ever and would keep all other writes waiting; and at last
-    /// by the weights alone.
+    /// An op that brings what was done closer to what was asked. What is not `offered` is drawn again: of the same
+    /// kind, since who takes another instead never sees what is rarely offered; soon without regard to which words are
+    /// due, since direct writes of odd lengths, say, stay due for ever and would keep all other writes waiting; and at
+    /// last by the weights alone.
     pub fn draw_due(&self, seed: u64, done: &InputCounts, offered: impl Fn(&Op) -> bool) -> Option<Op> {
         let mut random = Random::new(seed);
         let kind = self.0.kind(Due(Some(done.ops())), &mut random);

@@ -26,8 +26,11 @@ fn wrong(what: impl fmt::Display) -> WeightsError {
 const DRAWS: u64 = 8;
 const DRAWS_MAX: u64 = 10_000;
 const SLOTS: u64 = 2;
-/// A directory of this depth has a path as long as Linux allows.
 const NUMBER_MAX: u64 = 1 << 62;
+/// The longest path that Linux takes. A longer name is refused like one that is longer by one byte.
+const PATH_BYTES_MAX: u64 = 4096;
+/// A path with more components than that is longer than Linux takes, whatever their names.
+const DEPTH_MAX: u64 = PATH_BYTES_MAX / 2;
 
 impl FromStr for Weights {
     type Err = WeightsError;
@@ -43,12 +46,17 @@ impl FromStr for Weights {
         known_only(&paths, "[paths]", PATHS.into_iter())?;
         let default = PoolSize::default();
         let number = |name, default| whole(&paths, "[paths]", name, default);
+        let at_most = |most: u64, name, default| {
+            let found = number(name, default)?;
+            let too_much = || wrong(format!("{name} in [paths] is {found}, which is more than {most}"));
+            (found <= most).then_some(found).ok_or_else(too_much)
+        };
         let size = PoolSize {
             files: number("files", default.files)?,
             dirs: number("dirs", default.dirs)?,
-            depth: number("depth", default.depth)?,
+            depth: at_most(DEPTH_MAX, "depth", default.depth)?,
             long: number("long", default.long)?,
-            long_bytes: number("long_bytes", default.long_bytes)?,
+            long_bytes: at_most(PATH_BYTES_MAX, "long_bytes", default.long_bytes)?,
             many: number("many", default.many)?,
             other: share(&paths, "other", default.other)?,
         };
@@ -141,6 +149,9 @@ fn ops(table: &Toml) -> Result<Vec<(OpKind, f64)>, WeightsError> {
     if sum <= 0.0 {
         return Err(wrong("[ops] has no op with a weight"));
     }
+    if !sum.is_finite() {
+        return Err(wrong("[ops] has weights that are too large to be added up"));
+    }
     ops.iter_mut().for_each(|(_, weight)| *weight /= sum);
     ops.retain(|(_, weight)| *weight > 0.0);
     Ok(ops)
@@ -173,6 +184,9 @@ fn argument(known: Known, table: Option<&Toml>, place: &str) -> Result<Argument,
                 let weight = number(value)
                     .filter(|weight| known.domain != Domain::Flags || *weight <= 1.0)
                     .ok_or_else(|| wrong(format!("{key} in {place} is {value}, which is no weight")))?;
+                if asked.weights.iter().any(|(other, _)| *other == name) {
+                    return Err(wrong(format!("{place} has {name} twice, in two spellings")));
+                }
                 asked.weights.push((name, weight));
             }
         }
@@ -229,6 +243,12 @@ mod tests {
             ("[ops]\n", "no op with a weight"),
             ("[ops]\ncreat = 1\n", "[ops] has no \"creat\"; the nearest is \"create\""),
             ("[ops]\ncrash = 1\n", "[ops] has no \"crash\""),
+            ("[ops]\ncreate = 1e308\nwrite = 1e308\n", "too large to be added up"),
+            ("[ops]\nwrite = 1\n[write.len]\n\"2^1\" = 1e308\n\"2^2\" = 1e308\n", "leaves nothing"),
+            ("[ops]\nwrite = 1\n[write.len]\n\"2^12\" = 1\n\"2^012\" = 1\n", "[write.len] has 2^12 twice"),
+            ("[ops]\nchmod = 1\n[chmod.mode]\n0644 = 1\n644 = 2\n", "[chmod.mode] has 0644 twice"),
+            ("[ops]\nsync = 1\n[paths]\nlong = 1\nlong_bytes = 4097\n", "long_bytes in [paths] is 4097, which is more"),
+            ("[ops]\nsync = 1\n[paths]\ndirs = 0\ndepth = 2049\n", "depth in [paths] is 2049, which is more"),
             ("[ops]\ncreate = -1\n", "create in [ops] is -1, which is no weight"),
             ("[ops]\ncreate = \"x\"\n", "which is no weight"),
             ("[opps]\n", "the file has no \"opps\"; the nearest is \"ops\""),
