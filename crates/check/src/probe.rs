@@ -95,6 +95,9 @@ fn wrong_after<T: Target>(target: &T, state: &mut State<T>, op: Op, refused: imp
         refused(*errno);
     }
     let wrong = wrong?;
+    if target.is_of_the_machine(&wrong) {
+        return Some(wrong);
+    }
     let detail = if wrong.property == OUTCOME {
         format!("after recovery, {}", wrong.detail)
     } else {

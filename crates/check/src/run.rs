@@ -168,6 +168,11 @@ pub trait Checkable: Send + Sync {
         Ok(())
     }
 
+    /// Which kernel it is a part of, see [`Target::kernel`].
+    fn kernel(&self) -> Option<String> {
+        None
+    }
+
     /// The target as one of several that are compared, if it is a file system.
     fn side(&self) -> Option<&dyn Side> {
         None
@@ -222,6 +227,10 @@ impl<T: Target> Checkable for T {
 
     fn ready(&self) -> Result<(), String> {
         Target::ready(self)
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Target::kernel(self)
     }
 
     fn side(&self) -> Option<&dyn Side> {

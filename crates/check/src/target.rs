@@ -29,6 +29,12 @@ pub trait Target: Send + Sync {
         Ok(())
     }
 
+    /// Which kernel it is a part of, if it is not a part of this program: two results are comparable if that is the
+    /// same. Asked after [`Target::ready`].
+    fn kernel(&self) -> Option<String> {
+        None
+    }
+
     /// A freshly made file system.
     fn mkfs(&self) -> Image;
 
@@ -141,6 +147,13 @@ pub trait Target: Send + Sync {
     fn fsck(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
         let _ = disk;
         Ok(Vec::new())
+    }
+
+    /// Whether a finding is about the machine on which this runs, and not about the file system: nothing else is
+    /// concluded from what follows then.
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        let _ = finding;
+        false
     }
 
     /// The ops with which a recovered file system is tried, given what a user sees of it: lists that are each run on a

@@ -18,6 +18,7 @@ pub struct Disk {
     faults: Option<Box<ArmedFaults>>,
     corruptor: Option<Corruptor>,
     lacks_writes: bool,
+    met_faults: bool,
 }
 
 impl Disk {
@@ -29,13 +30,14 @@ impl Disk {
     /// As [`Disk::new`] with a cache of so many entries; see [`DiskLog::new`].
     pub fn with_cache(image: Image, cache: Option<usize>) -> Self {
         let log = DiskLog::new(image, cache);
-        Self { log, op: None, recorder: None, faults: None, corruptor: None, lacks_writes: false }
+        Self { log, op: None, recorder: None, faults: None, corruptor: None, lacks_writes: false, met_faults: false }
     }
 
     /// The same with a cache of so many entries, all of it durable, and without the log of how it came there.
     #[must_use]
     pub fn all_durable(&self, cache: Option<usize>) -> Self {
-        Self { lacks_writes: self.lacks_writes, ..Self::with_cache(self.image().clone(), cache) }
+        let (lacks_writes, met_faults) = (self.lacks_writes, self.met_faults);
+        Self { lacks_writes, met_faults, ..Self::with_cache(self.image().clone(), cache) }
     }
 
     /// The shape of the disk.
@@ -221,6 +223,7 @@ impl Disk {
 
     /// Arms faults and counts requests from now on.
     pub fn arm(&mut self, faults: Faults) {
+        self.met_faults |= !faults.is_empty();
         self.faults = Some(Box::new(ArmedFaults::new(faults)));
     }
 
@@ -239,6 +242,11 @@ impl Disk {
     /// Whether a write has failed, so that what lies here is not what a file system has made of it.
     pub fn lacks_writes(&self) -> bool {
         self.lacks_writes
+    }
+
+    /// Whether anything was ever to fail, so that a file system may not have been able to leave what it wanted to.
+    pub fn met_faults(&self) -> bool {
+        self.met_faults
     }
 
     /// The requests since faults were armed.

@@ -20,7 +20,7 @@ pub struct Complaint {
 }
 
 /// What a kernel says only when the kernel itself is wrong.
-const BUGS: [&str; 12] = [
+const BUGS: [&str; 13] = [
     "WARNING: ",
     "BUG: ",
     "kernel BUG at ",
@@ -29,6 +29,7 @@ const BUGS: [&str; 12] = [
     "Oops",
     "INFO: task ",
     "INFO: possible ",
+    "INFO: trying to register non-static key",
     "UBSAN: ",
     "possible circular locking",
     "possible recursive locking",
@@ -50,9 +51,13 @@ const fn always(who: &'static str) -> Sign {
 /// What a file system says of what it found on its disk. It may say so after a request has failed. What it says of a
 /// disk that was not unmounted, of a log that it replays or of the torn end of one is chatter.
 const DAMAGE: [Sign; 27] = [
+    // In these words most of them say it, also those that nobody knows here: affs, btrfs, quota, udf, ufs.
+    always("error (device vdb"),
+    always("(vdb): error"),
     always("EXT2-fs error"),
-    always("EXT2-fs (vdb): error"),
     always("EXT4-fs error"),
+    // Room that was reserved and never used, and data that there was no room for: said without the word error.
+    Sign { who: "EXT4-fs (vdb): ", what: &["not cleared!", "This should not happen!!"] },
     always("JBD2: Spotted dirty metadata"),
     Sign {
         who: "XFS (vdb): ",
@@ -79,8 +84,6 @@ const DAMAGE: [Sign; 27] = [
     always("ERROR: (device vdb)"),
     always("REISERFS error"),
     always("REISERFS panic"),
-    always("FAT-fs (vdb): error"),
-    always("exFAT-fs (vdb): error"),
     Sign { who: "ntfs3: vdb: ", what: &["Mark volume as dirty", "orrupt", "is not in use", "failed"] },
     Sign { who: "hfsplus: ", what: &["bad ", "orrupt", "inconsist", "trying to free", "unable to find"] },
     Sign { who: "minix_free_block (vdb", what: &["bit already cleared", "nonexistent"] },
@@ -163,6 +166,12 @@ impl Console {
         complaint(&text)
     }
 
+    /// What was printed since the last time, or the end of it.
+    pub fn since_last(&self) -> String {
+        let start = self.text.len().saturating_sub(COMPLAINT_MAX).max(self.seen);
+        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+    }
+
     /// The last lines.
     pub fn tail(&self) -> String {
         let start = self.text.len().saturating_sub(COMPLAINT_MAX);
@@ -218,10 +227,20 @@ mod tests {
             "FAT-fs (vdb): error, fat_get_cluster: invalid cluster chain (i_pos 0)",
             "exFAT-fs (vdb): error, invalid access to FAT (entry 0x00000000)",
             "UBIFS error (ubi0:0 pid 1): ubifs_read_node: bad node type",
+            "EXT4-fs (vdb): Inode 12 (0000000061a3f0d8): i_reserved_data_blocks (1) not cleared!",
+            "EXT4-fs (vdb): This should not happen!! Data will be lost",
+            "EXT2-fs (vdb): error: ext2_free_blocks: bit already cleared for block 70",
+            "EXT4-fs (vdb): error loading journal",
+            "BTRFS: error (device vdb: state A) in btrfs_run_delayed_refs:2151: errno=-5 IO failure",
+            "Quota error (device vdb): do_check_range: Getting block 4 out of range 0-3",
+            "UDF-fs: error (device vdb): udf_read_tagged: tag checksum failed",
         ];
         for line in damage {
             assert!(complaint(line).is_some_and(|found| found.is_about_the_disk && found.line == line), "{line}");
         }
+        let of_itself =
+            complaint("INFO: trying to register non-static key.\nThe code is fine but needs lockdep").unwrap();
+        assert!(!of_itself.is_about_the_disk);
         let chatter = [
             "F2FS-fs (vdb): invalid crc value",
             "FAT-fs (vdb): Volume was not properly unmounted. Some data may be corrupt. Please run fsck.",
@@ -242,8 +261,10 @@ mod tests {
         let mut console = Console::new(reader).unwrap();
         std::io::Write::write_all(&mut writer, b"hello\nBUG: sleeping\n").unwrap();
         console.drain();
+        assert_eq!(console.since_last(), "hello\nBUG: sleeping");
         assert_eq!(console.complaint().unwrap().line, "BUG: sleeping");
         assert_eq!(console.complaint(), None);
+        assert_eq!(console.since_last(), "");
         assert!(console.is_open());
         drop(writer);
         console.drain();

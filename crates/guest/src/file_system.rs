@@ -82,7 +82,7 @@ pub struct FileSystem {
     pub journal: bool,
     /// Whether its disk says that it has flushed when it has not.
     pub flushes_are_lies: bool,
-    /// Whether fsck must find nothing wrong with what the kernel recovered.
+    /// Whether fsck must find nothing wrong with what the kernel recovered, and with what it has unmounted.
     pub fsck: bool,
 }
 
@@ -180,6 +180,15 @@ impl FileSystem {
     pub fn is_checked(&self) -> bool {
         let can_be_checked = match self.facts() {
             Ok(kind) => kind.checking.as_ref().is_some_and(|checking| checking.repair.is_none()),
+            Err(described) => described.fsck.is_some(),
+        };
+        self.fsck && can_be_checked
+    }
+
+    /// Whether a program must find nothing wrong with what was unmounted, if nothing had failed before.
+    pub(crate) fn is_left_clean(&self) -> bool {
+        let can_be_checked = match self.facts() {
+            Ok(kind) => kind.checking.is_some(),
             Err(described) => described.fsck.is_some(),
         };
         self.fsck && can_be_checked

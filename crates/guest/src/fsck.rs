@@ -3,7 +3,12 @@
 //! The files lie in memory and nowhere else, so that nothing of them can stay behind. Most of an image is zeros, and
 //! most of a file is holes: only what is neither is written, and read back.
 
-use std::{fs::File, io, os::unix::fs::FileExt as _, process::Output};
+use std::{
+    fs::File,
+    io,
+    os::unix::{fs::FileExt as _, process::ExitStatusExt as _},
+    process::Output,
+};
 
 use disk::{Block, Disk, Geometry, Image};
 use rustix::{
@@ -120,6 +125,7 @@ fn checked_by_status(output: &Output) -> Checked {
     Checked { verdict: usual_verdict(status(output), &said), said }
 }
 
+/// A program that crashed has not said that all is well.
 fn status(output: &Output) -> i32 {
     output.status.code().unwrap_or(i32::MAX)
 }
@@ -130,7 +136,8 @@ fn said(output: &Output, chatter: &[&str]) -> String {
     let text = String::from_utf8_lossy(&text).replace(IMAGE, "the disk");
     let of_interest =
         |line: &&str| !line.trim().is_empty() && !chatter.iter().any(|beginning| line.starts_with(beginning));
-    text.lines().filter(of_interest).map(str::trim).collect::<Vec<_>>().join("; ")
+    let crashed = output.status.signal().map(|signal| format!("it crashed with signal {signal}"));
+    text.lines().filter(of_interest).map(str::trim).chain(crashed.as_deref()).collect::<Vec<_>>().join("; ")
 }
 
 /// A file with the content of a disk.

@@ -176,6 +176,12 @@ impl Guest {
         self.console.complaint()
     }
 
+    /// What the kernel has printed since it was last asked for complaints.
+    pub(crate) fn last_words(&mut self) -> String {
+        self.console.drain();
+        self.console.since_last()
+    }
+
     /// Serves both disks until the kernel stands still again.
     fn serve_until_waiting(&mut self, storage: &mut dyn Storage) -> Result<(), GuestError> {
         let mut requests = 0;

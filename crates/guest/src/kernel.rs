@@ -1,6 +1,11 @@
 //! Which kernel guests run: a program, and where in it the random state lies.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     folder,
@@ -98,6 +103,18 @@ impl Kernel {
         })
     }
 
+    /// Which kernel it is: its release, whether it has debugging aids, the key of its source and options, and a hash of
+    /// the program itself, since a tree of the user's is another one tomorrow under the same key.
+    pub fn identity(&self) -> String {
+        let said = Command::new(&self.program).arg("--version").stdin(Stdio::null()).output();
+        let release = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
+        let debug = if self.debug { " with debugging aids" } else { "" };
+        let key = self.program.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let origin = if self.modules.is_empty() { format!("built as {key}") } else { "built by Debian".to_owned() };
+        let program = std::fs::read(&self.program).map(|program| xxh3_64(&program)).unwrap_or_default();
+        format!("Linux {release}{debug}, {origin}, program {program:016x}")
+    }
+
     /// Whether it lacks a file system, and what to do about it: words that fit after "could not ".
     pub fn lacks(&self, file_system: &str) -> Option<String> {
         if self.file_systems.iter().any(|has| has == file_system) {
@@ -182,6 +199,30 @@ mod tests {
     fn file_systems_that_are_built_in_are_known_by_their_folders() {
         let list = "kernel/fs/ext4/ext4.ko\nkernel/fs/mbcache.ko\nkernel/fs/xfs/xfs.ko\nkernel/lib/crc16.ko\n";
         assert_eq!(built_in_file_systems(list), ["ext4", "xfs", "ext3"]);
+    }
+
+    #[test]
+    fn a_kernel_is_known_by_its_release_its_key_and_its_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("key");
+        std::fs::create_dir(&folder).unwrap();
+        let identity = |debug, program: &str| {
+            let file = folder.join(PROGRAM);
+            std::fs::write(&file, program).unwrap();
+            std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            let kernel = Kernel {
+                program: file,
+                random_state: Vec::new(),
+                debug,
+                modules: Vec::new(),
+                file_systems: Vec::new(),
+            };
+            kernel.identity()
+        };
+        let usual = identity(false, "#!/bin/sh\necho 6.1.0\n");
+        assert!(usual.starts_with("Linux 6.1.0, built as key, program "), "{usual}");
+        assert_ne!(usual, identity(false, "#!/bin/sh\n echo 6.1.0\n"), "another program of the same key");
+        assert!(identity(true, "#!/bin/sh\necho 6.1.0\n").starts_with("Linux 6.1.0 with debugging aids, built as key"));
     }
 
     #[test]

@@ -9,11 +9,16 @@ use std::{
     ffi::OsStr,
     fs::File,
     io,
-    os::fd::{AsFd as _, AsRawFd, OwnedFd},
+    os::{
+        fd::{AsFd as _, AsRawFd, OwnedFd},
+        unix::process::{CommandExt as _, ExitStatusExt as _},
+    },
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
 };
+
+use rustix::process::Signal;
 
 use crate::{embedded, start};
 
@@ -41,14 +46,31 @@ impl Program {
     pub fn run(self, arguments: &[&str], image: &File) -> io::Result<Output> {
         let program = self.find().ok_or_else(|| io::Error::other(format!("{} is not installed", self.name)))?;
         let mut command = fixed_command(image, PATH.as_ref())?;
-        command.arg(program).args(arguments).arg(IMAGE).output()
+        output(command.arg(program).args(arguments).arg(IMAGE))
     }
 }
 
 /// Runs a command of the user's on an image, for which `{dev}` stands.
 pub(crate) fn shell(command: &str, image: &File) -> io::Result<Output> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| PATH.into());
-    fixed_command(image, &path)?.args(["/bin/sh", "-c"]).arg(command.replace("{dev}", IMAGE)).output()
+    output(fixed_command(image, &path)?.args(["/bin/sh", "-c"]).arg(command.replace("{dev}", IMAGE)))
+}
+
+/// The signals by which a program dies of its own faults: what it was given is more than it can take.
+const OWN_FAULTS: [Signal; 5] = [Signal::ABORT, Signal::BUS, Signal::FPE, Signal::ILL, Signal::SEGV];
+
+/// What a program has to say. One that was killed by somebody else has said nothing of the image. It is in a group of
+/// its own, so that whoever interrupts us from a terminal does not interrupt it; it dies with us all the same.
+fn output(command: &mut Command) -> io::Result<Output> {
+    let output = command.process_group(0).output()?;
+    let killed_by = output.status.signal();
+    match killed_by.filter(|signal| !OWN_FAULTS.iter().any(|own| own.as_raw() == *signal)) {
+        None => Ok(output),
+        Some(signal) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(io::Error::other(format!("it was killed by signal {signal}; it said last: {}", said.trim())))
+        }
+    }
 }
 
 /// What runs a program, whose name and arguments follow, on an image.
@@ -80,6 +102,18 @@ fn fixed() -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that interrupts its whole group interrupts itself and nobody else, this test least of all.
+    #[test]
+    fn what_is_killed_says_nothing_and_what_crashes_does() {
+        let image = File::open("/dev/null").unwrap();
+        for (command, signal) in [("kill -INT 0; sleep 9", 2), ("kill -KILL $$", 9), ("kill -TERM $$", 15)] {
+            let error = shell(command, &image).unwrap_err().to_string();
+            assert!(error.contains(&format!("killed by signal {signal}")), "{command}: {error}");
+        }
+        assert_eq!(shell("exit 4", &image).unwrap().status.code(), Some(4));
+        assert_eq!(shell("kill -SEGV $$", &image).unwrap().status.signal(), Some(11));
+    }
 
     /// btrfs would look for the rest of a file system on every disk of this machine. That it asks us, and not the
     /// library that looks, is told by whoever links the two.

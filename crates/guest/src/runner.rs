@@ -3,7 +3,7 @@
 //! After a replay, the disk must be what it was when the ops were done first; if it is not, that is trouble that is
 //! reported, never passed over.
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use check::Finding;
 use disk::{Disk, Image};
@@ -30,8 +30,8 @@ const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// The same ops on the same image wrote something else.
 const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
-/// No guest could be had: the fault is on this machine, not in the file system.
-const NO_GUEST: Property = Property::critical("guest-unavailable");
+/// No guest could be had, or no program that it needs: the fault is on this machine, not in the file system.
+pub const UNAVAILABLE: Property = Property::critical("guest-unavailable");
 
 /// Guests that do steps on one file system.
 #[derive(Debug)]
@@ -54,21 +54,33 @@ impl Runner {
     /// A guest that has been at work before: at the first mount a kernel makes threads and caches that it has from then
     /// on, and what has to wait for them comes at another time.
     fn boot(&self) -> Result<Seat, Trouble> {
-        let mut seat = self.pool.boot()?;
+        self.warm_up(self.pool.boot().map_err(Trouble::NotBooted)?)
+    }
+
+    /// What a kernel finds wrong with itself on the way it may never say again: most warnings come once.
+    fn warm_up(&self, mut seat: Seat) -> Result<Seat, Trouble> {
+        // What it says of itself as it starts is of no file system.
+        drop(seat.guest.complaint());
         let mut disk = self.fresh.clone();
         let create = Op::Create { path: Path::root().join("warm"), mode: 0o644 };
-        for step in [self.mount_step(), Step::Observe, Step::Run(create), Step::Run(Op::Sync), Step::Unmount] {
+        let mounted = run(&mut seat, &mut disk, &[self.mount_step()])?.pop();
+        for step in [Step::Observe, Step::Run(create), Step::Run(Op::Sync), Step::Unmount] {
             run(&mut seat, &mut disk, &[step])?;
         }
-        drop(seat.guest.complaint());
-        Ok(seat)
+        let console = seat.guest.last_words();
+        let complaint = seat.guest.complaint().filter(|complaint| !complaint.is_about_the_disk);
+        match (complaint, mounted) {
+            (Some(complaint), _) => Err(Trouble::Complained(complaint)),
+            (None, Some(Err(errno))) => Err(Trouble::NotMounted { errno, console }),
+            (None, _) => Ok(seat),
+        }
     }
 
     /// What the kernel makes of the fresh image when it mounts that for the first time. Its root is given the mode that
     /// it has: jffs2 keeps nothing of a root that nobody has touched, and refuses to mount what was written to and
     /// holds nothing that is still valid, which is so when the last file was removed.
     pub fn mounted_first(&self) -> Result<Image, Trouble> {
-        let mut seat = self.pool.boot()?;
+        let mut seat = self.pool.boot().map_err(Trouble::NotBooted)?;
         let mut disk = self.fresh.clone();
         let touch = Op::Chmod { path: Path::root(), mode: 0o755 };
         run(&mut seat, &mut disk, &[self.mount_step(), Step::Run(touch), Step::Unmount])?;
@@ -115,12 +127,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Unmounts a session, on a copy of its disk that is thrown away; what is wrong then.
-    pub fn leave(&self, session: &Session, image: &Image) -> Result<Option<Arc<Finding>>, Trouble> {
+    /// Unmounts a session, on a copy of its disk; what it leaves there, and what is wrong then.
+    pub fn leave(&self, session: &Session, image: &Image) -> Result<(Image, Option<Arc<Finding>>), Trouble> {
         let seat = self.seat_in(session, image)?;
-        let (answer, complaint) = self.end(seat, &mut image.clone(), session)?;
+        let mut left = image.clone();
+        let (answer, complaint) = self.end(seat, &mut left, session)?;
         let refused = |errno| Arc::new(Finding { property: KERNEL_LEAKS, detail: format!("it failed with {errno}") });
-        Ok(complaint.or_else(|| answer.err().map(refused)))
+        Ok((left, complaint.or_else(|| answer.err().map(refused))))
     }
 
     /// Unmounts what a guest has mounted and gives it back; what came of it, and what is wrong then.
@@ -208,7 +221,8 @@ impl Runner {
         }
         let looks = [Step::Observe, Step::MayWrite];
         let looks = if session.saw_failures() { &looks[..] } else { &looks[..1] };
-        let mut seen = run(&mut seat, &mut Looked(disk), looks)?.into_iter();
+        let mut looked = Looked::new(disk, self.file_system.flushes_are_lies);
+        let mut seen = run(&mut seat, &mut looked, looks)?.into_iter();
         let tree = match seen.next() {
             Some(Ok(Got::Tree(tree))) => Ok(self.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),
@@ -259,6 +273,15 @@ fn allocation_failed(step: &Step, answer: &Answer, disk: &Disk) -> Option<u32> {
 /// Why a step could not be made.
 pub(crate) enum Trouble {
     Guest(GuestError),
+    /// No guest could be had.
+    NotBooted(GuestError),
+    /// What everything starts with cannot be mounted.
+    NotMounted {
+        errno: Errno,
+        console: String,
+    },
+    /// A kernel that found itself wrong when it was tried out on a fresh disk.
+    Complained(Complaint),
     Nondeterministic,
 }
 
@@ -269,17 +292,48 @@ impl From<GuestError> for Trouble {
 }
 
 impl Trouble {
+    /// Whether neither the kernel nor the file system has done anything wrong yet.
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::Guest(error) => !matches!(error, GuestError::Died { .. } | GuestError::Hung { .. }),
+            Self::NotBooted(_) | Self::NotMounted { .. } => true,
+            Self::Complained(_) | Self::Nondeterministic => false,
+        }
+    }
+
+    /// Words that fit after "could not ".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Guest(error) | Self::NotBooted(error) => error.to_string(),
+            Self::NotMounted { errno, console } => {
+                let said = if console.is_empty() { "nothing about it" } else { console };
+                format!("mount a fresh file system: {errno} ({}); the kernel says {said}", errno.meaning())
+            }
+            Self::Complained(complaint) => format!("trust the kernel: {}", complaint.text),
+            Self::Nondeterministic => "do the same twice".to_owned(),
+        }
+    }
+
     pub fn finding(self) -> Arc<Finding> {
         let (property, detail) = match self {
             Self::Guest(error @ GuestError::Died { .. }) => (KERNEL_BUG, error.to_string()),
             Self::Guest(error @ GuestError::Hung { .. }) => (KERNEL_HANGS, error.to_string()),
-            Self::Guest(error) => (NO_GUEST, error.to_string()),
+            trouble @ (Self::Guest(_) | Self::NotBooted(_) | Self::NotMounted { .. }) => {
+                return of_the_machine(&trouble.words());
+            }
+            Self::Complained(complaint) => (KERNEL_BUG, format!("on a fresh disk already: {}", complaint.text)),
             Self::Nondeterministic => {
                 (NONDETERMINISTIC, "the same ops on the same image left other bytes on the disk".to_owned())
             }
         };
         Arc::new(Finding { property, detail })
     }
+}
+
+/// What cannot be blamed on a file system: words that fit after "could not ".
+pub(crate) fn of_the_machine(what: &dyn Display) -> Arc<Finding> {
+    let detail = format!("the machine is at fault, not the file system: could not {what}");
+    Arc::new(Finding { property: UNAVAILABLE, detail })
 }
 
 pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
@@ -289,6 +343,7 @@ pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::complaint;
 
     #[test]
     fn what_went_wrong_with_a_guest_decides_who_is_accused() {
@@ -297,6 +352,9 @@ mod tests {
             (Trouble::Guest(GuestError::Died { console: console() }), "kernel-bug"),
             (Trouble::Guest(GuestError::Hung { console: console() }), "kernel-hangs"),
             (Trouble::Guest(GuestError::Start(std::io::ErrorKind::NotFound.into())), "guest-unavailable"),
+            (Trouble::NotBooted(GuestError::Died { console: console() }), "guest-unavailable"),
+            (Trouble::NotMounted { errno: Errno::EINVAL, console: console() }, "guest-unavailable"),
+            (Trouble::Complained(complaint("WARNING: at fs/inode.c").unwrap()), "kernel-bug"),
             (Trouble::Nondeterministic, "guest-nondeterministic"),
         ];
         for (trouble, expected) in cases {

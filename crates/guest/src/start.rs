@@ -38,6 +38,8 @@ pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
     command.arg("supervise").arg(&folder).arg(core.to_string()).arg(kernel.program());
     command.arg(kernel.memory()).args(KERNEL_ARGUMENTS);
+    // A bad access to memory is reported each time. A kernel that does not look for any would hand the word to init.
+    command.args(kernel.is_for_debugging().then_some("kasan_multi_shot"));
     command.env_clear().env("HOME", ".").env("LD_PRELOAD", "./kernel.so");
     command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
     let mut supervisor = command.spawn()?;

@@ -150,23 +150,37 @@ fn look(disk: &Disk, sector: u64, data: &mut [u8]) -> bool {
 /// A disk that is looked at: reads are recorded but never fail. What threads of the kernel write meanwhile, they write:
 /// one of btrfs commits when it is time to, whoever looks.
 #[derive(Debug)]
-pub struct Looked<'d>(pub &'d mut Disk);
+pub struct Looked<'d> {
+    disk: &'d mut Disk,
+    flushes_are_lies: bool,
+}
+
+impl<'d> Looked<'d> {
+    /// Flushes that are lies are lies for whoever looks, too.
+    pub fn new(disk: &'d mut Disk, flushes_are_lies: bool) -> Self {
+        Self { disk, flushes_are_lies }
+    }
+
+    fn live(&mut self) -> Live<'_> {
+        Live::new(self.disk, self.flushes_are_lies)
+    }
+}
 
 impl Storage for Looked<'_> {
     fn read(&mut self, sector: u64, data: &mut [u8]) -> bool {
-        look(self.0, sector, data)
+        look(self.disk, sector, data)
     }
 
     fn write(&mut self, sector: u64, data: &[u8]) -> bool {
-        Live::new(self.0, false).write(sector, data)
+        self.live().write(sector, data)
     }
 
     fn discard(&mut self, sector: u64, count: u32) -> bool {
-        Live::new(self.0, false).discard(sector, count)
+        self.live().discard(sector, count)
     }
 
     fn flush(&mut self) -> bool {
-        Live::new(self.0, false).flush()
+        self.live().flush()
     }
 }
 
@@ -175,6 +189,17 @@ mod tests {
     use disk::{Failing, Fault, Faults, Geometry};
 
     use super::*;
+
+    #[test]
+    fn a_flush_that_is_a_lie_is_one_while_somebody_looks() {
+        let image = Image::zeroed(Geometry { block_size: SECTOR, blocks: 8 });
+        for flushes_are_lies in [false, true] {
+            let mut disk = Disk::new(image.clone());
+            let mut looked = Looked::new(&mut disk, flushes_are_lies);
+            assert!(looked.write(1, &[1; 512]) && looked.flush());
+            assert_eq!(disk.log().pending().is_empty(), !flushes_are_lies);
+        }
+    }
 
     #[test]
     fn what_failed_once_fails_again_and_leaves_the_same_bytes() {

@@ -4,7 +4,10 @@
 //! brings a guest into that session, unless one is there already, and goes on live: its requests go to the disk of the
 //! state under check.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use check::{Finding, Promise, Target, Task, View, fits};
 use disk::{Disk, Failing, Image};
@@ -22,14 +25,15 @@ use vfs::{
 
 use crate::{
     FileSystem, Kernel,
-    fsck::{self, Verdict},
+    fsck::{self, Checked, Verdict},
     pool::Pool,
-    runner::{DAMAGE_REPORTED, Runner, Trouble},
+    runner::{DAMAGE_REPORTED, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
     storage::Live,
 };
 
-/// fsck finds something wrong with what the kernel has recovered, or cannot repair what it is there to repair.
+/// fsck finds something wrong with what the kernel has recovered or unmounted, or cannot repair what it is there to
+/// repair.
 const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
 
 /// A file system in guests.
@@ -54,6 +58,17 @@ struct Ground {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotHere(String);
+
+impl NotHere {
+    /// In one line: of what a kernel has printed, the end.
+    fn because(trouble: &Trouble) -> Self {
+        const LINES_MAX: usize = 6;
+        let words = trouble.words();
+        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let (first, rest) = lines.split_at(lines.len().min(1));
+        Self([first, &rest[rest.len().saturating_sub(LINES_MAX)..]].concat().join("; "))
+    }
+}
 
 /// A mounted file system.
 #[derive(Clone, Debug)]
@@ -92,9 +107,13 @@ impl GuestTarget {
         let pool = Pool::new(kernel, fresh.geometry().blocks.into());
         let mut runner = Runner { pool, file_system: self.file_system.clone(), fresh };
         if self.file_system.is_made_by_mounting() {
-            let made = runner.mounted_first();
-            runner.fresh =
-                made.map_err(|trouble| NotHere(format!("make a file system: {}", trouble.finding().detail)))?;
+            runner.fresh = runner.mounted_first().map_err(|trouble| NotHere::because(&trouble))?;
+        }
+        match runner.empty_seat() {
+            Ok(seat) => runner.pool.put(seat),
+            Err(trouble) if trouble.is_of_the_machine() => return Err(NotHere::because(&trouble)),
+            // A kernel that is wrong is what a check is there to find.
+            Err(_) => {}
         }
         let fresh = runner.fresh.clone();
         Ok(Ground { runner, fresh })
@@ -108,20 +127,61 @@ impl GuestTarget {
         self.ground().unwrap_or_else(|error| panic!("could not {error}"))
     }
 
-    /// What fsck says of a disk that the kernel has recovered and left. It must have nothing to say.
+    /// What fsck says of a disk that was recovered, by a program if it takes one, and that the kernel has left. It must
+    /// have nothing to say.
     fn check_after_the_kernel(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let not_repaired = self.fsck(disk)?;
+        if !not_repaired.is_empty() {
+            return Ok(not_repaired);
+        }
         let mut mounted = self.mount(disk)?;
-        self.unmount(&mut mounted, disk)?;
+        self.end(&mut mounted, disk)?;
         if let Some(complaint) = self.complaint(&mounted) {
             return Ok(vec![complaint]);
         }
-        let checked = fsck::check(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
+        Ok(clean(fsck::check(&self.file_system, disk)))
+    }
+
+    /// Unmounts, with a look at the kernel and none at the disk.
+    fn end(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        let runner = &self.prepared().runner;
+        let seat = runner.seat_in(&mounted.session, disk.image());
+        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
+        match seat.and_then(|seat| runner.end(seat, &mut live, &mounted.session)) {
+            Ok((answer, complaint)) => {
+                // A request that failed just now explains what is said of the disk.
+                let counts = |finding: &Arc<Finding>| live.failed.is_empty() || finding.property != DAMAGE_REPORTED;
+                mounted.complaint = complaint.filter(counts);
+                answer.map(|_| ())
+            }
+            Err(trouble) => {
+                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
+                Err(Errno::EIO)
+            }
+        }
+    }
+
+    /// What fsck finds wrong with a disk that was unmounted, if nothing had failed before.
+    fn wrong_with(&self, left: &Disk, session: &Session) -> Option<Finding> {
+        if !self.file_system.is_left_clean() || session.saw_failures() || left.met_faults() {
+            return None;
+        }
+        clean(fsck::check(&self.file_system, left)).pop()
     }
 }
 
-fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
-    is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
+/// What is wrong if a program must find nothing wrong.
+fn clean(checked: io::Result<Checked>) -> Vec<Finding> {
+    judged(checked, |verdict| verdict == Verdict::Clean)
+}
+
+/// What a program came to. One that could not be run says nothing of the file system.
+fn judged(checked: io::Result<Checked>, is_well: impl FnOnce(Verdict) -> bool) -> Vec<Finding> {
+    match checked {
+        Ok(Checked { verdict, .. }) if is_well(verdict) => Vec::new(),
+        Ok(Checked { said, .. }) => vec![Finding { property: FSCK_NOT_CLEAN, detail: said }],
+        Err(error) => vec![Finding::clone(&of_the_machine(&format!("run fsck: {error}")))],
+    }
 }
 
 /// An op as a guest is asked to do it: if faults are tried, allocations are counted, and one of them may fail.
@@ -143,6 +203,10 @@ impl Target for GuestTarget {
 
     fn ready(&self) -> Result<(), String> {
         self.ground().map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn kernel(&self) -> Option<String> {
+        self.ground().ok().map(|ground| ground.runner.pool.kernel().identity())
     }
 
     fn mkfs(&self) -> Image {
@@ -176,21 +240,11 @@ impl Target for GuestTarget {
     }
 
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
-        let runner = &self.prepared().runner;
-        let seat = runner.seat_in(&mounted.session, disk.image());
-        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
-        match seat.and_then(|seat| runner.end(seat, &mut live, &mounted.session)) {
-            Ok((answer, complaint)) => {
-                // A request that failed just now explains what is said of the disk.
-                let counts = |finding: &Arc<Finding>| live.failed.is_empty() || finding.property != DAMAGE_REPORTED;
-                mounted.complaint = complaint.filter(counts);
-                answer.map(|_| ())
-            }
-            Err(trouble) => {
-                *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
-                Err(Errno::EIO)
-            }
+        self.end(mounted, disk)?;
+        if mounted.complaint.is_none() {
+            mounted.complaint = self.wrong_with(disk, &mounted.session).map(Arc::new);
         }
+        Ok(())
     }
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -233,8 +287,13 @@ impl Target for GuestTarget {
     }
 
     fn complaint_at_unmount(&self, mounted: &Mounted, disk: &Disk) -> Option<Finding> {
-        let left = self.prepared().runner.leave(&mounted.session, disk.image());
-        left.unwrap_or_else(|trouble| Some(trouble.finding())).as_deref().cloned()
+        let left = match self.prepared().runner.leave(&mounted.session, disk.image()) {
+            Ok((left, None)) => left,
+            Ok((_, Some(finding))) => return Some(Finding::clone(&finding)),
+            Err(trouble) => return Some(Finding::clone(&trouble.finding())),
+        };
+        // Whether anything failed is known of the disk that was copied.
+        if disk.met_faults() { None } else { self.wrong_with(&Disk::new(left), &mounted.session) }
     }
 
     /// All that led here since the mount. Two ways to the same tree and disk are two states: what a kernel keeps in
@@ -285,8 +344,11 @@ impl Target for GuestTarget {
         if !self.file_system.recovers_by_fsck() {
             return Ok(Vec::new());
         }
-        let checked = fsck::repair(&self.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict == Verdict::Wrong, checked.said))
+        Ok(judged(fsck::repair(&self.file_system, disk), |verdict| verdict != Verdict::Wrong))
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == UNAVAILABLE
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {

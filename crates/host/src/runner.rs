@@ -134,7 +134,8 @@ impl Runner {
             let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
             return Ok((answer, Mounted { session, tree, complaint, has_given_up: false }));
         }
-        let mut seen = seat.place.run(&mut Looked(disk), &LOOK)?.into_iter();
+        let mut looked = Looked::new(disk, self.subject.file_system.flushes_are_lies);
+        let mut seen = seat.place.run(&mut looked, &LOOK)?.into_iter();
         let tree = match seen.next() {
             Some(Ok(Got::Tree(tree))) => Ok(self.subject.file_system.conventions().in_terms_of_the_reference(tree)),
             Some(Err(errno)) => Err(errno),

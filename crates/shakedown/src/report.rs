@@ -42,6 +42,7 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
             about(summary.states_per_second)
         ),
     )];
+    rows.extend(summary.kernel.iter().map(|kernel| ("kernel", kernel.clone())));
     // Images and workloads are counted anew after each resume.
     let at_most = if summary.resumed > 0 { "at most " } else { "" };
     if let Some(Workloads { generated, distinct, finished, left_out }) = summary.workloads {

@@ -103,6 +103,8 @@ impl Settings {
         {
             bail!("use the ops {lacking:?} with {}: it has {}", named.entry.name, named.target.ops());
         }
+        // What it does not have is found out by doing it, for which it must be there.
+        one.as_ref().map_or(Ok(()), |_| named.ready())?;
         if let Some(lacking) = one.as_deref().and_then(|script| named.target.lacks(script)) {
             bail!("do {} on {}: {}", lacking.op, named.entry.name, say_lack(&lacking, named.target.ops()));
         }
@@ -133,6 +135,12 @@ impl Settings {
             shuffle: plan.shuffle,
             depth_max: plan.depth,
         })
+    }
+
+    /// Whether a kernel is under check that is never unmounted for its own sake: the search has no end at which it is.
+    pub fn leaves_unmounts_unjudged(&self) -> bool {
+        let ends = self.depth_max.is_some() || self.script.is_some() || self.workload_set.is_some();
+        self.target.starts_with("guest:") && self.against.is_empty() && !ends
     }
 
     /// What is checked.

@@ -16,6 +16,9 @@ pub struct Summary {
     #[serde(flatten)]
     pub settings: Settings,
     pub threads: usize,
+    /// The kernel that was under check, if one was.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// The deepest state.
     pub depth: u32,
     pub states: u64,
@@ -118,6 +121,7 @@ impl Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings,
             threads,
+            kernel: None,
             depth: report.depth,
             states: report.states,
             states_revisited: report.states_revisited,
@@ -162,6 +166,10 @@ impl Summary {
     }
 }
 
+/// Where a search goes on and on, nothing is unmounted to see what comes of it: it would have to be brought back.
+const NO_UNMOUNTS: &str =
+    "what kernels leave when they unmount was not judged: that is done where a search ends, with --depth or workloads";
+
 /// What was cut off, sampled or dropped, in this search or in an earlier part of the run.
 struct Limits {
     states_dropped: u64,
@@ -198,6 +206,9 @@ impl Limits {
                 "{} positions had over {most} crash states: a sample was judged",
                 work.positions_sampled
             ));
+        }
+        if settings.leaves_unmounts_unjudged() {
+            says.push(NO_UNMOUNTS.to_owned());
         }
         if work.ended_unjudged > 0 {
             says.push(format!(

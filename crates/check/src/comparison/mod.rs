@@ -127,6 +127,13 @@ impl Checkable for Comparison {
         self.sides().try_for_each(Side::ready)
     }
 
+    /// Those of all that have one, each once.
+    fn kernel(&self) -> Option<String> {
+        let mut kernels: Vec<String> = self.named.iter().filter_map(|(_, target)| target.kernel()).collect();
+        kernels.dedup();
+        (!kernels.is_empty()).then(|| kernels.join("; "))
+    }
+
     fn check(
         &self,
         options: CheckOptions,

@@ -103,7 +103,9 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known:
     let file_system = match (mounted, tree) {
         (Some(mounted), Ok(tree)) => Some((mounted, tree)),
         (_, Err(detail)) => {
-            findings.push(Finding { property: RECOVERY_FAILS, detail });
+            if !findings.iter().any(|finding| target.is_of_the_machine(finding)) {
+                findings.push(Finding { property: RECOVERY_FAILS, detail });
+            }
             None
         }
         (None, Ok(_)) => unreachable!("a tree is read from a mounted file system"),
@@ -153,6 +155,8 @@ fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Up<T> {
     };
     match target.mount(disk) {
         Ok(mounted) => {
+            let of_the_machine = target.complaint(&mounted).filter(|finding| target.is_of_the_machine(finding));
+            let repaired = repaired.into_iter().chain(of_the_machine).collect();
             let tree = target.observe(&mounted, disk).map_err(|errno| says("reading the tree", errno));
             Up { repaired, mounted: Some(mounted), tree }
         }
@@ -170,7 +174,9 @@ fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree) -> Sequel {
         Ok(_) => repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
     };
     let unstable = |what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") };
-    Sequel { wrong: wrong.map(unstable), refused: Vec::new(), reads: vec![reads_of(&mut disk)] }
+    let of_the_machine = repaired.into_iter().find(|finding| target.is_of_the_machine(finding));
+    let wrong = of_the_machine.or_else(|| wrong.map(unstable));
+    Sequel { wrong, refused: Vec::new(), reads: vec![reads_of(&mut disk)] }
 }
 
 /// What the thorough check makes of the same crash state. `compared` says whether there is such a check.
@@ -184,6 +190,10 @@ fn check_thoroughly<T: Target>(
     let mut disk = recording(image);
     let checked = target.full_fsck(&mut disk)?;
     *compared = true;
+    let first = checked.as_ref().ok().and_then(|found| found.first());
+    if let Some(of_the_machine) = first.filter(|finding| target.is_of_the_machine(finding)) {
+        return Some(of_the_machine.clone());
+    }
     let says = |finding: &Finding| format!("{}: {}", finding.property.name, finding.detail);
     let found = checked.as_ref().ok().and_then(|found| found.iter().find(|finding| finding.is_critical())).map(says);
     let mounted = checked.and_then(|_| target.mount(&mut disk));

@@ -138,32 +138,36 @@ fn configure(
 ) -> Result<(), BuildError> {
     progress(Progress::Doing("configuring".to_owned()));
     let file = objects.join("fragment");
-    // A configuration that is written anew is newer than every object.
-    if fs::read_to_string(&file).is_ok_and(|known| known == fragment) && objects.join(".config").is_file() {
-        return Ok(());
-    }
     fs::write(&file, fragment)?;
-    let output = make(tree, objects).arg("alldefconfig").env("KCONFIG_ALLCONFIG", &file).output()?;
+    // A tree of the user's may be another one today, with other options for the same wishes.
+    let new = objects.join("config.new");
+    let mut make = make(tree, objects);
+    make.arg("alldefconfig").env("KCONFIG_ALLCONFIG", &file).env("KCONFIG_CONFIG", &new);
+    let output = make.output()?;
     if !output.status.success() {
         let said = tools::last_words(&[output.stdout, output.stderr].concat());
         return Err(BuildError::Failed { step: "its configuration", said });
     }
-    let config = fs::read_to_string(objects.join(".config"))?;
+    let config = fs::read_to_string(&new)?;
     if let Some(name) = order.enable.iter().find(|name| !options::is_on(&config, name)) {
-        fs::remove_file(&file)?;
         return Err(BuildError::Unfit(format!(
             "CONFIG_{name}, or not without other options, which can be enabled too"
         )));
     }
     let not_taken = options::not_taken(&config, order.debug);
     if let Some((name, group)) = not_taken.iter().find(|(_, group)| group.needed) {
-        fs::remove_file(&file)?;
         return Err(BuildError::Unfit(format!("CONFIG_{name} ({})", group.why)));
     }
     if !not_taken.is_empty() {
         progress(Progress::NotInThisSource(not_taken.iter().map(|(name, _)| *name).collect()));
     }
+    replace_if_other(&objects.join(".config"), &config)?;
     Ok(())
+}
+
+/// A configuration that is written anew is newer than every object, and all of them would be made again.
+fn replace_if_other(file: &Path, content: &str) -> io::Result<()> {
+    if fs::read_to_string(file).is_ok_and(|known| known == content) { Ok(()) } else { fs::write(file, content) }
 }
 
 fn compile(tree: &Path, objects: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), BuildError> {
@@ -227,5 +231,24 @@ fn file_systems_of(folder: &Path, debug: bool) -> Result<Vec<String>, BuildError
     match answers.pop() {
         Some(Ok(Got::Names(names))) => Ok(names),
         _ => Err(does_not(&"it does not say which file systems it has")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_is_written_only_if_it_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".config");
+        let written = || fs::metadata(&file).unwrap().modified().unwrap();
+        replace_if_other(&file, "CONFIG_EXT4_FS=y\n").unwrap();
+        let at_first = written();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        replace_if_other(&file, "CONFIG_EXT4_FS=y\n").unwrap();
+        assert_eq!(written(), at_first);
+        replace_if_other(&file, "CONFIG_XFS_FS=y\n").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "CONFIG_XFS_FS=y\n");
     }
 }

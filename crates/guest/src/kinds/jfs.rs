@@ -2,6 +2,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
+use posix::LOST_AND_FOUND;
 use vfs::Conventions;
 
 use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, Kind, Making, usual_verdict};
@@ -23,7 +24,8 @@ pub(super) const JFS: Kind = Kind {
         chatter: &["jfs_fsck version", "processing ", "The current device", "Block size", "Filesystem size", "**Phase"],
     }),
     mount_options: "",
-    hidden: &[],
+    // mkfs makes none, but fsck does, for what it finds.
+    hidden: &[LOST_AND_FOUND],
     emptied: &["jfs_ip"],
     ways: ALL_WAYS,
     exchanges: false,

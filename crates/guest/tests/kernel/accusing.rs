@@ -5,13 +5,14 @@
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use check::Target as _;
 use disk::{Block, Disk, Failing, Fault};
-use guest::{FileSystem, FileSystemKind, GuestTarget};
+use guest::{Described, FileSystem, FileSystemKind, GuestTarget, Which};
+use vfs::{Conventions, contract::Contract};
 
 use crate::{ext2, ext4, target, task};
 
@@ -62,6 +63,28 @@ fn damage_that_only_the_check_meets_is_reported() {
     assert_eq!(found.first().map(|finding| finding.property.name), Some("fsck-not-clean"), "{found:?}");
 }
 
+/// The same for a file system that is repaired after every crash: what was unmounted in peace needs no repair.
+#[test]
+fn damage_that_is_left_by_an_unmount_is_reported() {
+    let Some(target) = target(ext2()) else { return };
+    let unmounted = |disk: &mut Disk| {
+        let mut mounted = target.mount(disk).unwrap();
+        let foretold = target.complaint_at_unmount(&mounted, disk);
+        target.unmount(&mut mounted, disk).unwrap();
+        assert_eq!(target.complaint(&mounted), foretold);
+        foretold.map(|finding| finding.property.name)
+    };
+    let fresh = Disk::new(target.mkfs());
+    assert_eq!(unmounted(&mut fresh.clone()), None);
+    // The block bitmap follows the superblock and the descriptors of the groups.
+    let mut damaged = fresh.clone();
+    fill_block(&mut damaged, 3, 0xff);
+    assert_eq!(unmounted(&mut damaged.clone()), Some("fsck-not-clean"));
+    damaged.arm([Fault { what: Failing::Read, after: u64::MAX }].into_iter().collect());
+    damaged.disarm();
+    assert_eq!(unmounted(&mut damaged), None, "after a failure nobody is to blame");
+}
+
 #[test]
 fn a_disk_that_changes_by_itself_is_reported() {
     let Some(target) = target(ext2()) else { return };
@@ -93,14 +116,13 @@ fn what_a_kernel_does_not_give_back_is_reported() {
     assert_eq!(accused(None).0, None);
 }
 
-/// A kernel that ends at once, and one for which there is no room on this machine. That a kernel hangs is known only
-/// after a minute of silence; `runner.rs` has a test of what is made of that.
+/// A kernel that ends at once, and one for which there is no room on this machine: nobody is accused. That a kernel
+/// hangs is known only after a minute of silence; `runner.rs` has a test of what is made of that.
 #[test]
-fn a_kernel_that_is_none_is_reported() {
+fn a_kernel_that_is_none_is_told_before_anything_is_checked() {
     if let Ok(expected) = std::env::var(EXPECTED) {
-        let target = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false);
-        let mut disk = Disk::new(target.mkfs());
-        assert_eq!(accused_after_mount(&target, &mut disk), Some(expected.as_str()));
+        let error = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false).ready().unwrap_err();
+        assert!(error.contains(&expected) && !error.contains('\n'), "{error}");
         return;
     }
     if target(ext2()).is_none() {
@@ -108,21 +130,98 @@ fn a_kernel_that_is_none_is_reported() {
     }
     let cache = tempfile::tempdir().unwrap();
     put_kernel(cache.path(), "#!/bin/sh\necho Kernel panic - not syncing\n");
-    for (folder, expected) in [(cache.path(), "kernel-bug"), (&cache.path().join("missing"), "guest-unavailable")] {
-        let ran = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "accusing::a_kernel_that_is_none_is_reported", "--nocapture"])
-            .env("XDG_CACHE_HOME", cache.path())
-            .env("TMPDIR", folder)
-            .env(EXPECTED, expected)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{expected}: {}", String::from_utf8_lossy(&ran.stderr));
+    let name = "accusing::a_kernel_that_is_none_is_told_before_anything_is_checked";
+    let missing = &cache.path().join("missing");
+    for (folder, expected) in [(cache.path(), "Kernel panic - not syncing"), (missing, "start a guest: ")] {
+        run_again(name, cache.path(), folder, expected);
     }
 }
 
-/// Puts a program where the kernel is looked for.
-fn put_kernel(cache: &Path, program: &str) {
+#[test]
+fn a_mount_option_that_the_kernel_does_not_know_is_told_before_anything_is_checked() {
+    let Some(target) = target(FileSystem { options: "nosuchoption".to_owned(), ..ext4() }) else { return };
+    let error = target.ready().unwrap_err();
+    assert!(error.contains("mount a fresh file system: EINVAL") && error.contains("nosuchoption"), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+}
+
+/// A fsck that somebody kills has said nothing of the file system.
+#[test]
+fn a_check_that_cannot_be_run_is_not_blamed_on_the_file_system() {
+    let killed = || Some("kill -KILL $$".to_owned());
+    let described = |fsck, repair| {
+        let mkfs = Some("mke2fs -q -F -t ext2 -b 1024 -N 32 -m 0 {dev}".to_owned());
+        let (contract, conventions) = (Contract::Mountable, Conventions::POSIX);
+        let described = Described { name: "ext2".to_owned(), mkfs, fsck, repair, contract, conventions };
+        target(FileSystem::new(Which::Described(described.into()), 64))
+    };
+    let names = |found: Vec<check::Finding>| found.iter().map(|finding| finding.property.name).collect::<Vec<_>>();
+    let Some(target) = described(killed(), None) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    assert_eq!(names(target.full_fsck(&mut disk).unwrap().unwrap()), ["guest-unavailable"]);
+    let mut mounted = target.mount(&mut disk).unwrap();
+    target.unmount(&mut mounted, &mut disk).unwrap();
+    assert_eq!(target.complaint(&mounted).unwrap().property.name, "guest-unavailable");
+    let Some(target) = described(None, killed()) else { return };
+    assert_eq!(names(target.fsck(&mut disk).unwrap()), ["guest-unavailable"]);
+}
+
+/// btrfs names a disk when it meets it first, which is before the mount that is asked for, and never again. Nobody
+/// hears of it unless the kernel is asked to chat, and the name of this disk is what a kernel says of a bug.
+#[test]
+fn what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked() {
+    if std::env::var_os(EXPECTED).is_some() {
+        let described = Described {
+            name: "btrfs".to_owned(),
+            mkfs: Some("mkfs.btrfs -q -f -K --mixed -L Oops {dev}".to_owned()),
+            fsck: None,
+            repair: None,
+            contract: Contract::Mountable,
+            conventions: Conventions::POSIX,
+        };
+        let target = GuestTarget::new(FileSystem::new(Which::Described(described.into()), 16 << 10), false);
+        let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
+        let finding = target.complaint(&mounted).expect("it was said once");
+        assert_eq!(finding.property.name, "kernel-bug");
+        assert!(finding.detail.starts_with("on a fresh disk already: "), "{}", finding.detail);
+        return;
+    }
+    if target(ext2()).is_none() {
+        return;
+    }
+    let kernels = cache_folder().join("shakedown/kernels");
+    let kernel = kernels.join(fs::read_to_string(kernels.join("current")).unwrap().trim());
+    let cache = tempfile::tempdir().unwrap();
+    let script = format!("#!/bin/sh\nexec {} \"$@\" loglevel=8\n", kernel.join("linux").display());
+    let chatting = put_kernel(cache.path(), &script);
+    for file in ["random-state", "file-systems"] {
+        fs::copy(kernel.join(file), chatting.join(file)).unwrap();
+    }
+    let name = "accusing::what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked";
+    run_again(name, cache.path(), &std::env::temp_dir(), "kernel-bug");
+}
+
+/// Where kernels are kept, among other things.
+fn cache_folder() -> PathBuf {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap()).join(".cache");
+    std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from)
+}
+
+/// Runs a test once more, with another cache and another folder for what is temporary.
+fn run_again(test: &str, cache: &Path, temporary: &Path, expected: &str) {
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("XDG_CACHE_HOME", cache)
+        .env("TMPDIR", temporary)
+        .env(EXPECTED, expected)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{expected}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Puts a program where the kernel is looked for; the folder that it lies in.
+fn put_kernel(cache: &Path, program: &str) -> PathBuf {
     let kernels = cache.join("shakedown/kernels");
     fs::create_dir_all(kernels.join("none")).unwrap();
     fs::write(kernels.join("current"), "none").unwrap();
@@ -134,4 +233,5 @@ fn put_kernel(cache: &Path, program: &str) {
     let symbols: Vec<String> = names.map(|name| format!("1000 30 d {name}\n")).collect();
     fs::write(kernels.join("none/random-state"), symbols.concat()).unwrap();
     fs::write(kernels.join("none/file-systems"), "ext2\n").unwrap();
+    kernels.join("none")
 }

@@ -126,7 +126,17 @@ fn a_file_system_that_nobody_knows_is_checked_as_its_user_says() {
     // Its programs are asked: one that is never content is heard.
     let never_content = Described { fsck: Some("echo no; exit 4 {dev}".to_owned()), ..described.clone() };
     let Some((_, report)) = check(file_system(never_content), &RENAME) else { return };
-    assert_eq!(found(&report), ["fsck-disagrees"], "{:?}", report.violations);
+    assert_eq!(found(&report), ["fsck-disagrees", "fsck-not-clean"], "{:?}", report.violations);
+    // What repairs comes first, what looks comes last.
+    let repaired = Described {
+        name: "ext2".to_owned(),
+        mkfs: Some("mke2fs -q -F -t ext2 -b 1024 -N 32 -m 0 {dev}".to_owned()),
+        repair: Some("e2fsck -fy {dev}".to_owned()),
+        contract: Contract::Mountable,
+        ..described.clone()
+    };
+    let Some((_, report)) = check(file_system(repaired), &RENAME) else { return };
+    assert_eq!(found(&report), Vec::<&str>::new(), "{:?}", report.violations);
     let unknown = GuestTarget::new(file_system(Described { name: "nosuchfs".to_owned(), ..described }), false);
     let error = unknown.ready().unwrap_err();
     assert!(error.contains("use nosuchfs: the guest kernel does not have it"), "{error}");

@@ -68,7 +68,12 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     job.keep(&mut summary, &violated)?;
     let text = if arguments.json { summary.to_json() } else { job.tell(&summary, &violated) };
     screen::print(&text)?;
-    Ok(Verdict::of(!violated.is_empty()))
+    let (of_the_machine, found): (Vec<_>, Vec<_>) =
+        violated.iter().partition(|found| found.property == guest::UNAVAILABLE.name);
+    match of_the_machine.first() {
+        Some(trouble) if found.is_empty() => bail!("finish: {}", trouble.trace.detail.lines().next().unwrap_or("")),
+        _ => Ok(Verdict::of(!found.is_empty())),
+    }
 }
 
 /// A new run.
@@ -191,6 +196,7 @@ impl Job {
         let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
         let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
         summary.resumable = self.folder.is_some() && is_cut_short;
+        summary.kernel = self.named.target.kernel();
         Ok((summary, report.violations))
     }
 

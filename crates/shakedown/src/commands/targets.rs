@@ -62,11 +62,13 @@ fn as_json(entry: &Entry) -> Value {
         })
     };
     let options: Vec<Value> = entry.options.iter().map(option).collect();
+    let target = entry.with_defaults();
     json!({
         "name": entry.name,
         "description": entry.about,
         "contract": contract(entry),
-        "missing": missing(entry),
+        "missing": target.ready().err(),
+        "kernel": target.kernel(),
         "remark": remark(entry),
         "options": options,
     })

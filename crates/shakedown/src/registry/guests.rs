@@ -187,7 +187,7 @@ pub(super) const DATA: TargetOption =
 pub(super) const BARRIER: TargetOption =
     option("barrier", Values::Words(&["on", "off"]), "on", "off: the journal is written without flushes");
 pub(super) const FSCK: TargetOption =
-    option("fsck", Values::Words(&["on", "off"]), "on", "whether fsck looks at everything that was recovered");
+    option("fsck", Values::Words(&["on", "off"]), "on", "whether fsck looks at all that was recovered or unmounted");
 pub(super) const SYNC: TargetOption = option("sync", Values::Words(&["off", "on"]), "off", "on: mounted with -o sync");
 pub(super) const LIES: TargetOption =
     option("lies", Values::Words(&["none", "flush"]), "none", "flush: the disk ignores flushes");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::program::{command, from, shakedown, violated};
 
 /// The keys that are promised to users.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "against",
     "bytes_per_state",
     "complete",
@@ -15,6 +15,7 @@ const KEYS: [&str; 22] = [
     "crash_states_distinct",
     "depth",
     "input_coverage",
+    "kernel",
     "limits_hit",
     "ops",
     "ops_per_second",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::program::{shakedown, text};
+use super::program::{command, from, shakedown, text};
 
 /// Runs and returns the one line that is said.
 fn complaint(arguments: &[&str]) -> String {
@@ -113,6 +113,18 @@ fn an_op_with_arguments_that_the_target_does_not_take_is_refused() {
             assert_eq!(line, format!("do {op} on {target}: {hint}"));
         }
     }
+}
+
+/// What a kernel has is found out by asking it, so that one must be there.
+#[test]
+fn ops_for_a_kernel_that_was_never_built_are_refused_in_one_line() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("ops.txt");
+    fs::write(&file, "create(\"/a\")\n").unwrap();
+    let mut command = command(&["check", "guest:ext4?kernel=plain", "--ops", text(&file)]);
+    let ran = from(command.env("XDG_CACHE_HOME", scratch.path()).env("PATH", "").output().unwrap());
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(2), 1), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: could not ") && !ran.stderr.contains("panicked"), "{ran:?}");
 }
 
 #[test]

@@ -14,10 +14,12 @@ use std::{
         fs::FileExt as _,
         process::{CommandExt as _, ExitStatusExt as _},
     },
-    process::{Child, Command, ExitCode},
+    process::{Child, Command, ExitCode, ExitStatus},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, getppid, set_parent_process_death_signal, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal, waitpid,
+};
 
 /// What the kernel calls the address of the random bytes, in the list that it gives to a new program.
 const AT_RANDOM: u64 = 25;
@@ -27,24 +29,37 @@ const FIXED: [u8; 16] = *b"not random at al";
 /// Ends as the program ends, and dies with whoever started it.
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = getppid();
-    let Some(program) = arguments.next() else {
-        eprintln!("perform: which program?");
-        return ExitCode::from(2);
-    };
+    let Some(program) = arguments.next() else { return not_done("which program?") };
     if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || getppid() != parent {
-        eprintln!("perform: nobody is there to die with");
-        return ExitCode::from(2);
+        return not_done("nobody is there to die with");
     }
     match perform(Command::new(&program).args(arguments)) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("perform: {}: {error}", program.display());
-            ExitCode::from(2)
-        }
+        Ok(status) => ended_as(status),
+        Err(error) => not_done(&format!("{}: {error}", program.display())),
     }
 }
 
-fn perform(command: &mut Command) -> io::Result<ExitCode> {
+/// Every exit code is a word of the program's, so what is not is said by dying.
+fn not_done(why: &str) -> ExitCode {
+    eprintln!("perform: {why}");
+    die_of(Signal::KILL)
+}
+
+fn ended_as(status: ExitStatus) -> ExitCode {
+    match status.signal().and_then(Signal::from_named_raw) {
+        Some(signal) => die_of(signal),
+        None => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)),
+    }
+}
+
+fn die_of(signal: Signal) -> ExitCode {
+    let _ = kill_process(getpid(), signal);
+    // The first fault is taken for an overflow of the stack by Rust's runtime, which steps aside for the second.
+    let _ = kill_process(getpid(), signal);
+    ExitCode::FAILURE
+}
+
+fn perform(command: &mut Command) -> io::Result<ExitStatus> {
     let own = getpid();
     let prepare = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -66,9 +81,7 @@ fn perform(command: &mut Command) -> io::Result<ExitCode> {
         let _ = child.kill();
     }
     let status = child.wait()?;
-    fixed?;
-    let code = status.code().or_else(|| Some(128 + status.signal()?)).and_then(|code| u8::try_from(code).ok());
-    Ok(ExitCode::from(code.unwrap_or(u8::MAX)))
+    fixed.map(|()| status)
 }
 
 /// Puts the bytes where the program that has just begun will look for them, and lets it go on.
