@@ -52,7 +52,11 @@ fn table(summary: &Summary) -> Vec<(&'static str, String)> {
         rows.insert(0, ("workloads", counts));
     }
     if summary.settings.contract.is_some() || !summary.settings.against.is_empty() {
-        rows.push(("ops", format!("{}, {} a second", count(work.ops), about(summary.ops_per_second))));
+        let refused = match work.ops_refused {
+            0 => String::new(),
+            refused => format!(", {} without room for it", count(refused)),
+        };
+        rows.push(("ops", format!("{}{refused}, {} a second", count(work.ops), about(summary.ops_per_second))));
     }
     if summary.settings.contract.is_some() {
         let distinct = format!("{at_most}{}", plural(work.crash_states_distinct, "distinct image"));
