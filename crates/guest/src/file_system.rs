@@ -7,7 +7,7 @@ use posix::{
     message::{Medium, Mount},
 };
 use vfs::{
-    Conventions, Fallocate, Op, OpKind, Rename,
+    Conventions, Fallocate, Op, OpKind, Path, Rename,
     contract::{
         Contract,
         promises::{self, Promise},
@@ -231,6 +231,14 @@ impl FileSystem {
 
     /// Whether it has an op, of a kind that it has, with these arguments.
     pub fn offers(&self, op: &Op) -> bool {
+        let hidden = self.facts().map_or(&[LOST_AND_FOUND][..], |kind| kind.hidden);
+        let is_hidden = |path: &&Path| {
+            let in_root = path.as_str().split('/').find(|name| !name.is_empty());
+            in_root.is_some_and(|name| hidden.iter().any(|hidden| hidden.means(name.as_bytes())))
+        };
+        if op.paths().iter().any(is_hidden) {
+            return false;
+        }
         match (op, self.facts()) {
             (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
             (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
@@ -330,6 +338,16 @@ mod tests {
         let without = FileSystem { journal: false, ..FileSystemKind::Ext4.usual() };
         assert!(without.recovers_by_fsck() && !without.is_checked());
         assert_eq!(without.contract(), Contract::Synced);
+    }
+
+    #[test]
+    fn names_that_belong_to_the_file_system_are_not_offered() {
+        let offers = |kind: FileSystemKind, op: &str| kind.usual().offers(&op.parse().unwrap());
+        assert!(!offers(FileSystemKind::Ext4, "mkdir(\"/lost+found\")"));
+        assert!(!offers(FileSystemKind::Ext4, "create(\"/lost+found/a\")"));
+        assert!(offers(FileSystemKind::Ext4, "create(\"/a/lost+found\")"));
+        assert!(offers(FileSystemKind::Xfs, "mkdir(\"/lost+found\")"));
+        assert!(!offers(FileSystemKind::Vfat, "create(\"/fsck0001.rec\")"));
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub const FSCK_REC: Hidden = Hidden {
 pub const HIDDEN: [Hidden; 3] = [LOST_AND_FOUND, NILFS, FSCK_REC];
 
 impl Hidden {
-    fn means(&self, entry: &[u8]) -> bool {
+    /// Whether this is such a name.
+    pub fn means(&self, entry: &[u8]) -> bool {
         match self.name.strip_suffix('*') {
             Some(beginning) => {
                 entry.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
