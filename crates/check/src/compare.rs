@@ -187,9 +187,10 @@ impl<T: Target> State<T> {
 
     /// What is known where an op is not done.
     fn refusing<'o>(&self, target: &T, op: &'o Op, is_judged: bool) -> Refusing<'o> {
+        let needs_room_to_free = !is_judged || target.needs_room_to_free();
         let is_empty = || self.reference.tree().is_empty() && self.reference.open_files().is_empty();
-        let is_first = is_judged && self.tasks.is_empty() && is_empty();
-        Refusing { op, is_first, needs_room_to_free: !is_judged || target.needs_room_to_free() }
+        let is_first = self.tasks.is_empty() && (self.ops <= 1 || !needs_room_to_free) && is_empty();
+        Refusing { op, is_first: is_judged && is_first, needs_room_to_free }
     }
 
     /// How many bytes a target takes for a new file that says that it has no room for an op.
@@ -199,7 +200,8 @@ impl<T: Target> State<T> {
         }
         let mut on = self.clone();
         let bytes = self.disk.image().geometry().bytes() as u64;
-        fullness::room_after_all(op, &self.reference.tree(), bytes, |op| on.run_whole(target, op.clone()))
+        let most = (bytes, target.file_bytes_max());
+        fullness::room_after_all(op, &self.reference.tree(), most, |op| on.run_whole(target, op.clone()))
     }
 
     /// Does an op from its beginning to its end, undisturbed.

@@ -18,14 +18,14 @@ use vfs::{Data, Errno, File, Op, OpenFlags, Outcome, Path, Tree, Value, WriteAt,
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// How many bytes a target takes for a new file, though it had no room for the op; `None` if it was right. `run` does
-/// ops on a copy of it that looks like `tree` and whose disk has so many bytes.
+/// ops on a copy of it that looks like `tree`, whose disk has so many bytes and whose files may have so many together.
 pub(crate) fn room_after_all(
     op: &Op,
     tree: &Tree,
-    disk_bytes: u64,
+    (disk_bytes, file_bytes_max): (u64, u64),
     mut run: impl FnMut(&Op) -> Outcome,
 ) -> Option<u64> {
-    let bytes = disk_bytes / 4;
+    let bytes = (disk_bytes / 4).min(file_bytes_max.saturating_sub(tree.file_bytes()));
     if need(op)? > bytes / 2 {
         return None;
     }

@@ -178,7 +178,8 @@ pub(crate) fn may_fail_when_done(op: &Op, errno: Errno) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refusing<'a> {
     pub op: &'a Op,
-    /// Whether there was no name at all before it, and nothing open.
+    /// Whether there was no name at all before it, nor anything open; nor, where room is not free at once when
+    /// something is removed, any other op.
     pub is_first: bool,
     /// Whether the target may need room for anything that it changes.
     pub needs_room_to_free: bool,
@@ -213,11 +214,7 @@ pub(crate) enum Growth {
 impl Growth {
     /// By the trees before and after it; one op changes one file.
     pub fn between(before: &Tree, after: &Tree) -> Self {
-        let bytes = |tree: &Tree| -> u64 {
-            let len = |node: &Arc<Node>| if let NodeKind::File(bytes) = &node.kind { bytes.len() as u64 } else { 0 };
-            tree.nodes.values().map(len).sum()
-        };
-        match bytes(after) > bytes(before) {
+        match after.file_bytes() > before.file_bytes() {
             true => Self::Longer,
             false if after.same_as(before) => Self::Unseen,
             false => Self::None,

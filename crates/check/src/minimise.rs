@@ -66,7 +66,7 @@ pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace, stop: &Stop) -
     match smallest.filter(|smallest| execute(smallest).is_some() || stop.is_stopped()) {
         Some(smallest) => Ok(Trace { sighting: None, ..smallest }.versioned()),
         None if stop.is_stopped() => Ok(shown),
-        None => Ok(counted(execute, shown, tries)),
+        None => Ok(counted(execute, shown, tries, stop)),
     }
 }
 
@@ -84,8 +84,12 @@ fn smallest(execute: &Execute<'_>, mut best: Trace) -> Trace {
 }
 
 /// A trace that showed its violation in the last of so many tries, with how often it does.
-fn counted(execute: &Execute<'_>, trace: Trace, tries: u32) -> Trace {
+fn counted(execute: &Execute<'_>, trace: Trace, tries: u32, stop: &Stop) -> Trace {
     let shown = (0..TRIES).map(|_| u32::from(execute(&trace).is_some())).sum::<u32>();
+    if stop.is_stopped() {
+        // Who is not asked does not say no.
+        return trace;
+    }
     let sighting = Sighting { tries: tries + TRIES, shown: shown + 1, ..Sighting::default() };
     Trace { sighting: Some(sighting), ..trace }.versioned()
 }

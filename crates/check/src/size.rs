@@ -3,29 +3,27 @@
 //! A guest has little memory, and what it shows of its files has to fit in. An op after which it would not is not asked
 //! for: a kernel that runs out of memory by our looking at it is not to be blamed.
 
-use vfs::{File, Node, NodeKind, Op, Tree, WriteAt};
+use vfs::{Fallocate, File, Op, Tree, WriteAt};
 
 /// Whether a target whose files have at most so many bytes together can be asked for an op when it looks like `tree`.
 pub fn fits(op: &Op, tree: &Tree, bytes_max: u64) -> bool {
     if bytes_max == u64::MAX {
         return true;
     }
-    let len = |node: &Node| if let NodeKind::File(contents) = &node.kind { contents.size() } else { 0 };
     let Some((file, end)) = reach(op) else { return true };
     // What is reached through a slot has a name or not: it may be any of the files, or one more.
     let here = match file {
-        File::Path(path) => tree.lookup(path).and_then(|id| tree.node(id)).map_or(0, |node| len(node)),
+        File::Path(path) => tree.lookup(path).and_then(|id| tree.node(id)).map_or(0, |node| node.file_bytes()),
         File::Fd(_) => 0,
     };
     let end = match end {
         End::At(end) => end,
         End::Behind(more) => match file {
             File::Path(_) => here.saturating_add(more),
-            File::Fd(_) => tree.nodes.values().map(|node| len(node)).max().unwrap_or(0).saturating_add(more),
+            File::Fd(_) => tree.nodes.values().map(|node| node.file_bytes()).max().unwrap_or(0).saturating_add(more),
         },
     };
-    let all: u64 = tree.nodes.values().map(|node| len(node)).sum();
-    (all - here).saturating_add(end.max(here)) <= bytes_max
+    (tree.file_bytes() - here).saturating_add(end.max(here)) <= bytes_max
 }
 
 /// Where the bytes end that an op is about.
@@ -41,6 +39,7 @@ fn reach(op: &Op) -> Option<(&File, End)> {
         Op::Write { file, at: WriteAt::Offset(offset), data, .. } => Some((file, at(*offset, data.len))),
         Op::Write { file, at: WriteAt::End, data, .. } => Some((file, End::Behind(data.len))),
         Op::Truncate { file, size } => Some((file, End::At(*size))),
+        Op::Fallocate { file, how: Fallocate::InsertRange, len, .. } => Some((file, End::Behind(*len))),
         Op::Fallocate { file, offset, len, .. } | Op::Msync { file, offset, len } => Some((file, at(*offset, *len))),
         // Memory is set aside for all that is asked for.
         Op::Read { file, len, .. } => Some((file, End::At(*len))),
@@ -71,6 +70,8 @@ mod tests {
             ("write(\"/b\", at=end, len=11, fill=1)", false),
             ("write(\"/c\", offset=0, len=11, fill=1)", false),
             ("fallocate(\"/b\", how=allocate, offset=40, len=1)", false),
+            ("fallocate(\"/b\", how=insert_range, offset=0, len=10)", true),
+            ("fallocate(\"/b\", how=insert_range, offset=0, len=11)", false),
             ("read(\"/a\", offset=0, len=70)", true),
             ("read(\"/a\", offset=0, len=71)", false),
             ("unlink(\"/a\")", true),

@@ -111,7 +111,7 @@ impl Lack {
     /// What an outcome with which the reference does not agree says about the target.
     pub(crate) fn told_by<T: Target>(target: &T, op: &Op, outcome: &Outcome, before: &Reference) -> Option<Self> {
         let tree = before.tree();
-        if legal::depends_on_block_size_alone(op) {
+        if legal::depends_on_block_size_alone(op) && matches!(outcome, Ok(_) | Err(Errno::EINVAL)) {
             return Some(Self::Form);
         }
         match outcome.as_ref().err()? {
@@ -143,7 +143,7 @@ pub(crate) fn lacking<T: Target>(target: &T, script: &[Op]) -> Option<Lacking> {
             }
         };
         let done = state.tasks.remove(task);
-        let differs = state.reference.clone().apply(op) != outcome;
+        let differs = target.complaint(&state.mounted).is_none() && state.reference.clone().apply(op) != outcome;
         if let Some(what) = Lack::told_by(target, op, &outcome, &state.reference).filter(|_| differs) {
             return Some(Lacking { op: op.clone(), what });
         }

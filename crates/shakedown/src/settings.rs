@@ -61,6 +61,8 @@ pub struct Settings {
     pub symmetry: bool,
     pub memoise: bool,
     pub seed: u64,
+    /// Runs that were begun before there was a choice had none.
+    #[serde(default)]
     pub shuffle: bool,
     pub depth_max: Option<u32>,
 }

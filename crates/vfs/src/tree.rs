@@ -92,6 +92,11 @@ impl Node {
         matches!(self.kind, NodeKind::Dir(_))
     }
 
+    /// How many bytes it has, if it is a file.
+    pub fn file_bytes(&self) -> u64 {
+        if let NodeKind::File(contents) = &self.kind { contents.size() } else { 0 }
+    }
+
     /// The names in it, if it is a directory.
     pub fn entries(&self) -> Option<&Entries> {
         match &self.kind {
@@ -114,6 +119,11 @@ impl Tree {
     /// Whether there is no name in it.
     pub fn is_empty(&self) -> bool {
         self.node(self.root).and_then(|root| root.entries()).is_none_or(Entries::is_empty)
+    }
+
+    /// The bytes of all files together.
+    pub fn file_bytes(&self) -> u64 {
+        self.nodes.values().map(|node| node.file_bytes()).sum()
     }
 
     /// The node with this identity.

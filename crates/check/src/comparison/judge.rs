@@ -138,7 +138,8 @@ impl Comparison {
         };
         let has_no_room = |(number, outcome): &(usize, &Outcome)| {
             let needs_room_to_free = self.side(*number).needs_room_to_free();
-            legal::Refusing { op, is_first: before.is_empty(), needs_room_to_free }.has_no_room(outcome, growth)
+            let is_first = before.is_empty() && (before.now.ops == 0 || !needs_room_to_free);
+            legal::Refusing { op, is_first, needs_room_to_free }.has_no_room(outcome, growth)
         };
         let is_full = |(number, _): &(usize, &Outcome)| room.is_none_or(|(other, _)| other != *number);
         said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())
@@ -152,9 +153,9 @@ impl Comparison {
         let may_lie = |number: &usize| fullness::is_refused(&said[*number]) && self.side(*number).has_one_supply();
         let found = |number: usize| {
             let mut state = before.now.sides[number].clone();
-            let bytes = state.bytes();
+            let most = (state.bytes(), self.side(number).file_bytes_max());
             let run = |op: &Op| self.side(number).run(&mut state, op, index);
-            Some((number, fullness::room_after_all(op, &before.now.tree, bytes, run)?))
+            Some((number, fullness::room_after_all(op, &before.now.tree, most, run)?))
         };
         (0..said.len()).filter(may_lie).find_map(found)
     }

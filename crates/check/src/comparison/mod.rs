@@ -130,6 +130,7 @@ impl Checkable for Comparison {
     /// Those of all that have one, each once.
     fn kernel(&self) -> Option<String> {
         let mut kernels: Vec<String> = self.named.iter().filter_map(|(_, target)| target.kernel()).collect();
+        kernels.sort();
         kernels.dedup();
         (!kernels.is_empty()).then(|| kernels.join("; "))
     }

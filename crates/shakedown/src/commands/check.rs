@@ -58,10 +58,15 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
         screen::print(&format!("{}\n", Paint::for_stdout().faint(&job.describe(arguments))))?;
     }
     let (mut summary, mut violated) = without_panic_messages(|| job.search(arguments, watch.stop.clone()))?;
-    drop(watch);
+    // One signal ends the search, the next one what follows. Without anybody who watches, signals would be ignored.
+    let before = watch;
+    let watch = Watch::begin()?;
+    drop(before);
+    if arguments.as_task.is_some() {
+        stop_with_standard_input(&watch.stop);
+    }
     // Before the traces are made shorter, which takes its time: whoever cannot wait for that has them as they are.
     job.keep(&mut summary, &violated)?;
-    let watch = Watch::begin()?;
     for found in &mut violated {
         found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace, &watch.stop));
     }

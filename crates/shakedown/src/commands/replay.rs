@@ -24,8 +24,10 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     let mut trace = Trace::from_json(&text).with_context(in_file)?;
     let named = Named::parse(&trace.target).with_context(in_file)?.against(&trace.against).with_context(in_file)?;
     named.ready()?;
-    if arguments.minimise {
-        trace = named.target.minimise(&trace, &Watch::begin()?.stop).with_context(in_file)?;
+    // The first signal ends the making shorter, the second one all: whoever stops watching lets signals be ignored.
+    let watch = arguments.minimise.then(Watch::begin).transpose()?;
+    if let Some(Watch { stop, .. }) = &watch {
+        trace = named.target.minimise(&trace, stop).with_context(in_file)?;
     }
     let told = story::tell(&*named.target, &trace, true).with_context(in_file)?;
     if let Some(out) = &arguments.out {

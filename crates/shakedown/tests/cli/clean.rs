@@ -3,7 +3,6 @@
 use std::{
     fs,
     process::{Child, Command},
-    sync::{Mutex, PoisonError},
 };
 
 use tempfile::TempDir;
@@ -13,8 +12,6 @@ use super::{
     program::{command, from, text},
 };
 
-/// One test would clear away what the other has left for itself.
-static ALONE: Mutex<()> = Mutex::new(());
 /// No process has this number.
 const DEAD: i32 = i32::MAX;
 
@@ -25,9 +22,14 @@ fn clean(temporary: &TempDir) -> String {
     ran.stdout
 }
 
+/// One after the other: each would clear away what the other has left for itself.
 #[test]
+fn what_the_dead_have_left_is_cleared_away_and_nothing_else() {
+    folders_of_the_dead_are_removed_and_those_of_the_living_stay();
+    a_mount_that_nobody_serves_is_unmounted_and_one_that_somebody_serves_stays();
+}
+
 fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let temporary = TempDir::new().unwrap();
     let path = |name: String| temporary.path().join(name);
     let dead = ["guest", "swarm"].map(|what| path(format!("shakedown-{what}-{DEAD}-0")));
@@ -63,12 +65,10 @@ fn kill_with_watcher(mut server: Child) {
     server.wait().unwrap();
 }
 
-#[test]
 fn a_mount_that_nobody_serves_is_unmounted_and_one_that_somebody_serves_stays() {
     if !can_mount() {
         return;
     }
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (temporary, dir, kept) = (TempDir::new().unwrap(), TempDir::new().unwrap(), TempDir::new().unwrap());
     let (dead, mut alive) = (start(&dir).0, start(&kept).0);
     kill_with_watcher(dead);
