@@ -106,7 +106,9 @@ impl Settings {
             bail!("use the ops {lacking:?} with {}: it has {}", named.entry.name, named.target.ops());
         }
         // What it does not have is found out by doing it, for which it must be there.
-        one.as_ref().map_or(Ok(()), |_| named.ready())?;
+        if one.is_some() {
+            named.ready()?;
+        }
         if let Some(lacking) = one.as_deref().and_then(|script| named.target.lacks(script)) {
             bail!("do {} on {}: {}", lacking.op, named.entry.name, say_lack(&lacking, named.target.ops()));
         }

@@ -85,6 +85,22 @@ fn a_run_that_was_cut_short_goes_on_to_the_same_end() {
 }
 
 /// Making waiting states and violations again is not work that a run has done.
+/// A summary of a run that was begun before these keys were there.
+#[test]
+fn a_run_of_an_earlier_build_is_resumed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    shakedown(&["check", "model:link", "--budget", "100states", "--threads", "1", "--out", out]);
+    let file = scratch.path().join("summary.json");
+    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    for newer in ["shuffle", "kernel"] {
+        assert!(summary.as_object_mut().unwrap().remove(newer).is_some(), "{newer}");
+    }
+    fs::write(&file, summary.to_string()).unwrap();
+    let resumed = shakedown(&["check", "--resume", out, "--json"]).json();
+    assert_eq!((&resumed["resumed"], &resumed["shuffle"]), (&1.into(), &false.into()));
+}
+
 #[test]
 fn what_is_done_again_to_resume_is_not_counted() {
     let scratch = tempfile::tempdir().unwrap();
