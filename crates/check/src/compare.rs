@@ -14,6 +14,7 @@ use crate::{
     fullness,
     legal::{self, Agreement, Refusing},
     locks::is_at_or_below,
+    size::fits,
     state::{Foreseen, State, past},
     target::{Finding, Target, Task},
 };
@@ -62,10 +63,16 @@ impl<T: Target> State<T> {
 
     /// Takes an op under way to its next disk request or to its end, while these requests fail.
     pub(crate) fn step(&mut self, target: &T, task: usize, faults: &Faults) -> Option<Outcome> {
+        let (bytes_max, begins) = (target.file_bytes_max(), self.tasks[task].pc == 0);
+        // Most have no such bound, and need not be looked at.
+        let is_too_large =
+            begins && bytes_max < u64::MAX && !fits(&self.tasks[task].op, &self.reference.tree(), bytes_max);
         let under_way = &mut self.tasks[task];
         self.disk.set_op(Some(under_way.index));
         let outcome = if under_way.op == Op::Remount {
             Some(self.remount(target, task, faults.len()))
+        } else if is_too_large {
+            Some(Err(Errno::EOPNOTSUPP))
         } else {
             target.step(&mut self.mounted, &mut self.disk, under_way)
         };

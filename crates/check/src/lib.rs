@@ -52,7 +52,6 @@ pub use run::{CheckReport, Checkable, PANIC, RunOptions, Violated, search};
 pub use score::Score;
 pub use script::{ScriptKind, UnknownScriptKind, script};
 pub use sighting::{Sighting, TRIES, Tail};
-pub use size::fits;
 pub use state::{SUFFIX_MAX, State};
 pub use story::Story;
 pub use tally::{Affected, NAMED_MAX, WorkloadsReport};

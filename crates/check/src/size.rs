@@ -6,7 +6,7 @@
 use vfs::{Fallocate, File, Op, Tree, WriteAt};
 
 /// Whether a target whose files have at most so many bytes together can be asked for an op when it looks like `tree`.
-pub fn fits(op: &Op, tree: &Tree, bytes_max: u64) -> bool {
+pub(crate) fn fits(op: &Op, tree: &Tree, bytes_max: u64) -> bool {
     if bytes_max == u64::MAX {
         return true;
     }

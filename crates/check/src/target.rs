@@ -110,7 +110,8 @@ pub trait Target: Send + Sync {
         None
     }
 
-    /// The bytes that its files may have together; an op after which they would have more fails with `EOPNOTSUPP`.
+    /// The bytes that its files may have together. An op after which they would have more is not handed to it: it
+    /// fails with `EOPNOTSUPP`.
     fn file_bytes_max(&self) -> u64 {
         u64::MAX
     }

@@ -13,6 +13,7 @@ use vfs::{
 
 use crate::{
     recovery::RECOVERY_FAILS,
+    size::fits,
     target::{Finding, Target, Task},
 };
 
@@ -155,6 +156,10 @@ impl<T: Target> Side for T {
 
     fn run(&self, state: &mut SideState, op: &Op, index: OpIndex) -> Outcome {
         let mut disk = state.disk(self);
+        let bytes_max = Target::file_bytes_max(self);
+        if bytes_max < u64::MAX && Side::observe(self, state).is_ok_and(|tree| !fits(op, &tree, bytes_max)) {
+            return Err(Errno::EOPNOTSUPP);
+        }
         let mounted = state.memory_mut::<T::Mounted>();
         let outcome = if *op == Op::Remount {
             remount(self, mounted, &mut disk)
