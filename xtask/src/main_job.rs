@@ -16,7 +16,7 @@ const ARGUMENTS: [&str; 4] = ["check", "model:link?writes=naive", "--crash", "pr
 /// When the program does not build, fails, or finds nothing.
 pub fn run() -> Result<()> {
     let metadata = Metadata::read()?;
-    let shakedown = Shakedown::build(&metadata)?;
+    let shakedown = Shakedown::to_use(&metadata)?;
     let out = metadata.scratch("run")?;
     let mut command = shakedown.command();
     command.args(ARGUMENTS).arg("--out").arg(&out);
@@ -33,6 +33,6 @@ pub fn run() -> Result<()> {
     ensure!(trace.is_file(), "could not find the trace {}", trace.display());
     let broken: Vec<&str> = summary.violations.iter().map(|violation| violation.property.as_str()).collect();
     println!("\nAs expected, a power cut breaks this write order: {}.", broken.join(", "));
-    println!("See one happen again, step by step: cargo run --release -- replay {}", trace.display());
+    println!("See one happen again, step by step: cargo run -- replay {}", trace.display());
     Ok(())
 }

@@ -121,7 +121,7 @@ pub fn run(options: &Options) -> Result<()> {
     let metadata = Metadata::read()?;
     let cores = std::thread::available_parallelism()?.get();
     let laboratory = Laboratory {
-        shakedown: Shakedown::build(&metadata)?,
+        shakedown: Shakedown::to_measure(&metadata)?,
         scratch: metadata.scratch("results")?,
         cores,
         each: options.each.clone(),

@@ -86,7 +86,7 @@ pub fn run() -> Result<()> {
 /// # Errors
 /// When Shakedown does not build, or in CI when the kernel does not.
 pub fn kernel() -> Result<()> {
-    let shakedown = Shakedown::build(&Metadata::read()?)?;
+    let shakedown = Shakedown::to_use(&Metadata::read()?)?;
     match process::run(shakedown.command().args(["kernel", "build"])) {
         Err(error) if !process::in_ci() => {
             println!("SKIPPED: tests that boot a kernel, since there is none: {error:#}");

@@ -1,4 +1,4 @@
-//! The `shakedown` program as users run it: built for release, started with a command line, its JSON summary read.
+//! The `shakedown` program as users run it: built, started with a command line, its JSON summary read.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -101,11 +101,20 @@ pub struct Violation {
 }
 
 impl Shakedown {
-    /// Builds the release program.
+    /// Builds the program to be used: the one that tests build too, and a fraction of the time of the other.
     ///
     /// # Errors
     /// When it does not build.
-    pub fn build(metadata: &Metadata) -> Result<Self> {
+    pub fn to_use(metadata: &Metadata) -> Result<Self> {
+        process::run(cargo().args(["build", "--quiet", "--package", "shakedown"]))?;
+        Ok(Self { program: metadata.target_directory.join("debug/shakedown") })
+    }
+
+    /// Builds the program to be measured, as fast as it gets. Linking alone takes minutes.
+    ///
+    /// # Errors
+    /// When it does not build.
+    pub fn to_measure(metadata: &Metadata) -> Result<Self> {
         process::run(cargo().args(["build", "--quiet", "--release", "--package", "shakedown"]))?;
         Ok(Self { program: metadata.target_directory.join("release/shakedown") })
     }

@@ -59,7 +59,7 @@ pub(super) fn run(options: &Options, metadata: &Metadata) -> Result<Vec<Verdict>
         return run_apart(options);
     }
     let scratch = metadata.scratch("mounted")?;
-    let shakedown = Shakedown::build(metadata)?;
+    let shakedown = Shakedown::to_measure(metadata)?;
     process::run(cargo().args(["build", "--quiet", "--release", "--package", "reffs", "--example", "exercise"]))?;
     let exercise = metadata.target_directory.join("release/examples/exercise");
     let peer = build_peer(&scratch)?;

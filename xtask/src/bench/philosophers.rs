@@ -59,7 +59,7 @@ pub fn run(options: &Options, metadata: &Metadata) -> Result<Vec<Verdict>> {
         Box::new(stateright::Stateright::build(n, metadata)?),
     ];
     if !options.peers_only {
-        let shakedown = Shakedown::build(metadata)?;
+        let shakedown = Shakedown::to_measure(metadata)?;
         for threads in [1, 2] {
             racers.push(Box::new(us::Us::new(shakedown.clone(), n, threads, &scratch)));
         }

@@ -34,7 +34,7 @@ struct Target {
 /// Runs the set once on each file system that there is.
 pub fn run(_: &Options, metadata: &Metadata) -> Result<Vec<Verdict>> {
     setup::kernel()?;
-    let program = Shakedown::build(metadata)?;
+    let program = Shakedown::to_measure(metadata)?;
     let known = process::output(program.command().args(["targets", "--json"]))?;
     let known: Targets = serde_json::from_slice(&known.stdout).context("could not read the list of targets")?;
     println!("target        seconds  workloads/s  crash images/s  recoveries/s  remembered/s  violated");
