@@ -32,7 +32,7 @@ pub(crate) struct Seat {
     pub guest: Guest,
     /// What is mounted, if anything is, and the bytes of its disk.
     pub mounted: Option<(SessionId, Image)>,
-    /// Its core, as long as the guest runs, if it has one for itself.
+    /// Its place on its core, for as long as the guest runs.
     _claim: Option<Claim>,
 }
 
@@ -64,7 +64,7 @@ impl Pool {
     pub fn boot(&self) -> Result<Seat, GuestError> {
         let number = self.booted.fetch_add(1, Ordering::Relaxed);
         let in_turn = || self.cores.get(number % self.cores.len().max(1)).copied().unwrap_or(0);
-        let claim = self.cores.iter().find_map(|core| Claim::of(*core));
+        let claim = Claim::least_shared(&self.cores);
         let core = claim.as_ref().map_or_else(in_turn, |claim| claim.core);
         let _pinned = pin(core);
         Ok(Seat { guest: Guest::boot(&self.kernel, self.sectors, core)?, mounted: None, _claim: claim })
@@ -76,7 +76,10 @@ impl Pool {
     }
 }
 
-/// A core for one guest alone, as far as guests go: the tasks of a swarm, which know nothing of each other, would crowd
+/// So many guests share a core before one is put just anywhere.
+const GUESTS_ON_A_CORE_MAX: u32 = 64;
+
+/// A place on a core that has as few guests as any: the tasks of a swarm, which know nothing of each other, would crowd
 /// together on the first core otherwise. It is a name among the sockets of this machine, which goes with its owner.
 #[derive(Debug)]
 struct Claim {
@@ -85,9 +88,14 @@ struct Claim {
 }
 
 impl Claim {
-    /// A claim to a core, unless another guest has it.
-    fn of(core: usize) -> Option<Self> {
-        let name = SocketAddr::from_abstract_name(format!("shakedown-guest-on-core-{core}")).ok()?;
+    /// A place on the core where fewest are.
+    fn least_shared(cores: &[usize]) -> Option<Self> {
+        (0..GUESTS_ON_A_CORE_MAX).find_map(|others| cores.iter().find_map(|core| Self::of(*core, others)))
+    }
+
+    /// A claim to a core beside so many others, unless another guest has that place.
+    fn of(core: usize, others: u32) -> Option<Self> {
+        let name = SocketAddr::from_abstract_name(format!("shakedown-guest-{others}-on-core-{core}")).ok()?;
         Some(Self { core, _name: UnixDatagram::bind_addr(&name).ok()? })
     }
 }
@@ -115,13 +123,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_is_claimed_once_until_it_is_given_back() {
+    fn a_place_on_a_core_is_claimed_once_until_it_is_given_back() {
         // No machine has so many, so that no guest is in the way.
         const CORE: usize = 1_000_000;
-        let claim = Claim::of(CORE).unwrap();
+        let claim = Claim::of(CORE, 0).unwrap();
         assert_eq!(claim.core, CORE);
-        assert!(Claim::of(CORE).is_none());
+        assert!(Claim::of(CORE, 0).is_none() && Claim::of(CORE, 1).is_some());
         drop(claim);
-        assert!(Claim::of(CORE).is_some());
+        assert!(Claim::of(CORE, 0).is_some());
+    }
+
+    #[test]
+    fn guests_are_spread_over_the_cores() {
+        let cores = [1_000_001, 1_000_002];
+        let claims: Vec<Claim> = (0..5).map(|_| Claim::least_shared(&cores).unwrap()).collect();
+        assert_eq!(claims.iter().map(|claim| claim.core - 1_000_000).collect::<Vec<_>>(), [1, 2, 1, 2, 1]);
     }
 }

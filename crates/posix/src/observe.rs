@@ -18,7 +18,7 @@ use rustix::{
     },
     io,
 };
-use vfs::{Node, NodeId, NodeKind, Tree};
+use vfs::{Node, NodeId, NodeKind, Op, Tree};
 
 use crate::errno;
 
@@ -77,6 +77,25 @@ pub fn observe(hidden: &[Hidden]) -> Result<Tree, vfs::Errno> {
     let mut walk = Walk { seen: BTreeMap::new(), nodes: BTreeMap::new(), buffer: vec![0; XATTR_BYTES_MAX] };
     let root = walk.visit_root(hidden).map_err(errno)?;
     Ok(Tree { root, nodes: Arc::new(walk.nodes) })
+}
+
+/// Opens what an op may have changed and closes it again, as [`observe`] would with all else: at a close, file systems
+/// give back what they have reserved, or write what replaces something. They do so for a file that was changed since.
+pub(crate) fn open_and_close(op: &Op, hidden: &[Hidden]) {
+    let paths = op.paths();
+    if paths.is_empty() || op.fd().is_some() {
+        // Which file that is, nobody knows by name.
+        drop(observe(hidden));
+        return;
+    }
+    for path in paths {
+        if let Ok(file) = openat(CWD, path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            && let Ok(stat) = fstat(&file)
+            && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        {
+            drop(contents(&file, &stat));
+        }
+    }
 }
 
 struct Walk {

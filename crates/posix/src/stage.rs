@@ -11,12 +11,13 @@ use rustix::{
     mount::MountFlags,
     process::{chdir, chroot, fchdir},
 };
-use vfs::{Errno, Outcome};
+use vfs::{Errno, Op, Outcome};
 
 use crate::{
     Files, HIDDEN, Hidden, errno,
     message::{Answer, Got, Mount, Step},
     observe,
+    observe::open_and_close,
 };
 
 /// Mounts the file system under check at the mount point of a stage, and unmounts it.
@@ -81,6 +82,10 @@ pub trait Mounter {
         Err(io::Errno::OPNOTSUPP)
     }
 
+    /// Waits until the kernel is done with what a step left it to do in the background, where that can be known. Then
+    /// it does not matter for the next step when that comes.
+    fn rest(&mut self) {}
+
     /// Lets time pass.
     fn sleep(&mut self, seconds: u32);
 
@@ -132,6 +137,12 @@ impl<M: Mounter> Stage<M> {
     /// # Errors
     /// What the kernel answered.
     pub fn step(&mut self, step: &Step) -> Answer {
+        let answer = self.perform(step);
+        self.mounter.rest();
+        answer
+    }
+
+    fn perform(&mut self, step: &Step) -> Answer {
         match step {
             Step::Mount(how) => self.mount(how).map(|()| Got::Done),
             Step::Sleep { seconds } => {
@@ -144,11 +155,12 @@ impl<M: Mounter> Stage<M> {
             Step::Reset | Step::FindLeaks => Err(Errno::EBUSY),
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),
-            Step::Run(op) => {
-                self.mounter.before_op().map_err(errno)?;
-                let outcome = self.files.apply(op);
-                self.mounter.after_op().map_err(errno)?;
-                outcome.map(Got::Value)
+            Step::Run(op) => self.run(op)?.map(Got::Value),
+            Step::Again(op) => {
+                drop(self.run(op)?);
+                self.mounter.rest();
+                open_and_close(op, self.mounted.as_deref().unwrap_or_default());
+                Ok(Got::Done)
             }
             Step::Try { op, failing } => {
                 self.mounter.before_op().map_err(errno)?;
@@ -163,6 +175,14 @@ impl<M: Mounter> Stage<M> {
             Step::Unmount => self.leave(M::unmount).map(|()| Got::Done),
             Step::Kill => self.leave(M::kill).map(|()| Got::Done),
         }
+    }
+
+    /// Does an op; what it came to.
+    fn run(&mut self, op: &Op) -> Result<Outcome, Errno> {
+        self.mounter.before_op().map_err(errno)?;
+        let outcome = self.files.apply(op);
+        self.mounter.after_op().map_err(errno)?;
+        Ok(outcome)
     }
 
     fn mount(&mut self, how: &Mount) -> Result<(), Errno> {

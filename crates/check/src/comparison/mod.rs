@@ -9,6 +9,7 @@ mod again;
 mod in_process;
 mod judge;
 mod past;
+mod refusals;
 mod replay;
 mod side;
 mod state;

@@ -58,7 +58,16 @@ impl Compared {
 
     /// Whether there is no name, and nothing open.
     pub fn is_empty(&self) -> bool {
-        self.now.slots.0.is_empty() && self.now.tree.is_empty()
+        !self.has_open_files() && self.now.tree.is_empty()
+    }
+
+    pub fn has_open_files(&self) -> bool {
+        !self.now.slots.0.is_empty()
+    }
+
+    /// Whether a user sees no difference.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        self.now.slots == other.now.slots && self.now.tree.same_as(&other.now.tree)
     }
 
     /// Appends what tells it from other states, by the chosen equality.
@@ -69,7 +78,7 @@ impl Compared {
             }
         }
         bytes.extend_from_slice(&self.now.tree.fingerprint().to_le_bytes());
-        if !self.now.slots.0.is_empty() {
+        if self.has_open_files() {
             bytes.extend_from_slice(&xxh3_128(format!("{:?}", self.now.slots).as_bytes()).to_le_bytes());
         }
     }

@@ -8,7 +8,12 @@ use std::{
 use explore::{Progress, Property, SearchError, Step, System};
 use vfs::{Op, generate::ObjectBounds};
 
-use super::{Comparison, again::Met, state::Compared};
+use super::{
+    Comparison,
+    again::Met,
+    refusals::{Refusals, is_likely, refused_first},
+    state::Compared,
+};
 use crate::{
     counts::{Counts, Judged, Work},
     noted::Noted,
@@ -26,6 +31,8 @@ struct Comparer<'a> {
     workload: &'a Workload,
     bounds: ObjectBounds,
     counts: Counts,
+    /// Where states are told apart by their trees and ops are drawn.
+    refusals: Option<Refusals>,
     /// The ops of which the last made a side panic.
     panicked: Mutex<Option<Vec<Op>>>,
 }
@@ -44,12 +51,17 @@ impl System for Comparer<'_> {
     fn actions(&self, state: &Compared, actions: &mut Vec<Op>) {
         let within = (self.workload, &self.bounds);
         self.comparison.propose(state, within, self.counts.inputs_so_far(), actions);
+        if self.refusals.is_some() {
+            refused_first(state, actions);
+        }
     }
 
     fn apply(&self, state: &Compared, op: &Op, step: &mut Step<'_, Self>) {
-        let judged = catch_unwind(AssertUnwindSafe(|| self.comparison.judge(state, op)));
+        let refusals = self.refusals.as_ref().filter(|_| is_likely(state, op));
+        let from = refusals.map_or_else(|| state.clone(), |refusals| refusals.end(state));
+        let judged = catch_unwind(AssertUnwindSafe(|| self.comparison.judge(&from, op)));
         let judged = judged.unwrap_or_else(|payload| {
-            self.note_panic(state, op);
+            self.note_panic(&from, op);
             resume_unwind(payload)
         });
         if !self.counts.is_repeating() {
@@ -57,9 +69,12 @@ impl System for Comparer<'_> {
         }
         self.counts.refused(judged.refused);
         for Finding { property, detail } in &judged.wrong {
-            step.violated(*property, || Met::new(state, op, &judged, detail.clone()));
+            step.violated(*property, || Met::new(&from, op, &judged, detail.clone()));
         }
         if let Some(next) = judged.next {
+            if let Some(refusals) = refusals.filter(|_| next.looks_like(state)) {
+                refusals.add(state, next.clone());
+            }
             let place = self.workload.script.as_ref().and_then(|set| set.child(state.place, op));
             step.leads_to(Compared { place: place.unwrap_or(state.place), ..next });
         }
@@ -108,17 +123,22 @@ pub(super) fn check(
 ) -> Result<CheckReport, SearchError> {
     let workload = &run.workload;
     let bounds = comparison.bounds(workload);
+    let is_drawn_once = workload.weighted.as_ref().is_some_and(|weighted| !weighted.by_step);
+    let goes_on_from_refusals = is_drawn_once && options.equality == Equality::Tree;
     let comparer = Comparer {
         comparison,
         equality: options.equality,
         workload,
         bounds,
         counts: Counts::new(workload.weighted.as_ref()),
+        refusals: goes_on_from_refusals.then(Refusals::default),
         panicked: Mutex::default(),
     };
     let traces = Traces { comparison, options, run };
     let options_json = serde_json::to_string(&options).expect("plain data");
-    let identity = format!("{} {:?} {options_json} {workload:?}", run.target, comparison.against());
+    // Links are places in the list of a state's ops: whoever goes by them must have that in the same order.
+    let order = if goes_on_from_refusals { " refused first" } else { "" };
+    let identity = format!("{} {:?} {options_json} {workload:?}{order}", run.target, comparison.against());
     let noted = Noted::new(&comparer, run.note_states);
     let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work())).run() {
         Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparison.start().err())),

@@ -12,6 +12,7 @@ mod journal;
 mod minimising;
 mod properties;
 mod recovering;
+mod refusals;
 mod replaying;
 mod scoring;
 mod searching;

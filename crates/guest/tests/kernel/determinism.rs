@@ -151,6 +151,77 @@ fn a_session_is_restored_at_the_pace_at_which_it_was_done() {
     restores(FileSystemKind::Btrfs.usual(), ops.split_at(2));
 }
 
+/// Ops that touch the same few files in every way, and leave them open now and then: what a file system does when a
+/// file is closed comes from here.
+const MIXED: [&str; 28] = [
+    "create(\"/a\")",
+    "create(\"/d/b\")",
+    "mkdir(\"/d\")",
+    "write(\"/a\", offset=0, len=5000, fill=1)",
+    "write(\"/a\", offset=9000, len=20000, fill=2)",
+    "write(\"/d/b\", offset=100, len=300, fill=3)",
+    "truncate(\"/a\", size=0)",
+    "truncate(\"/a\", size=3000)",
+    "truncate(\"/d/b\", size=70000)",
+    "open(\"/a\", O_RDWR|O_CREAT, mode=0644, fd=0)",
+    "open(\"/a\", O_RDWR|O_CREAT|O_TRUNC, mode=0644, fd=0)",
+    "open(\"/d/b\", O_WRONLY, fd=1)",
+    "write(fd=0, offset=0, len=12000, fill=4)",
+    "write(fd=1, offset=4096, len=4096, fill=5)",
+    "truncate(fd=0, size=10)",
+    "close(fd=0)",
+    "close(fd=1)",
+    "fsync(\"/a\")",
+    "fsync(fd=1)",
+    "link(\"/a\", \"/d/l\")",
+    "symlink(\"d/b\", \"/s\")",
+    "write(\"/s\", offset=0, len=700, fill=6)",
+    "rename(\"/a\", \"/d/b\")",
+    "rename(\"/d/b\", \"/a\")",
+    "unlink(\"/a\")",
+    "unlink(\"/d/l\")",
+    "setxattr(\"/a\", \"user.a\", len=200, fill=7)",
+    "sync()",
+];
+
+/// A session of many ops goes on as it would have, from wherever it is restored.
+fn goes_on(kind: FileSystemKind) {
+    const OPS_DONE: usize = 60;
+    let Some(target) = target(kind.usual()) else { return };
+    let mut random = 12345_u64;
+    let mut any = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        MIXED[(random >> 33) as usize % MIXED.len()]
+    };
+    let ops: Vec<&str> = (0..OPS_DONE).map(|_| any()).collect();
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    let mut states = Vec::new();
+    for (index, op) in (0..).zip(&ops) {
+        states.push((mounted.clone(), disk.clone()));
+        let _ = target.step(&mut mounted, &mut disk, &mut task(op, index)).unwrap();
+        assert_eq!(target.complaint(&mounted), None, "{op}");
+    }
+    assert!(target.observe(&mounted, &disk).unwrap().nodes.len() > 2, "nothing came of all this");
+    let images: Vec<u128> = states.iter().skip(1).map(|(_, disk)| disk.image().hash()).collect();
+    for from in [50, 33, 7] {
+        let (mut mounted, mut disk) = states[from].clone();
+        for (at, op) in ops.iter().enumerate().skip(from) {
+            let index = u32::try_from(at).unwrap();
+            let _ = target.step(&mut mounted, &mut disk, &mut task(op, index)).unwrap();
+            assert_eq!(target.complaint(&mounted), None, "{op}, {at} after {from}: {:?}", &ops[..=at]);
+            assert!(images.get(at).is_none_or(|image| *image == disk.image().hash()), "{op}, {at} after {from}");
+        }
+    }
+}
+
+#[test]
+fn a_session_goes_on_from_wherever_it_is_restored() {
+    for kind in FileSystemKind::ALL {
+        goes_on(kind);
+    }
+}
+
 /// A disk that is not what the ops left is noticed, and not worked on.
 #[test]
 fn a_disk_that_is_another_one_is_noticed() {

@@ -24,6 +24,9 @@ pub enum Step {
         /// Which of these allocations fails, counted from 0.
         failing: Option<u32>,
     },
+    /// Do an op that was done and looked at before, and of what looking means do only what may change something: open
+    /// the files that it may have changed, and close them. Its outcome is known.
+    Again(Op),
     /// Look at all of it.
     Observe,
     /// Ask whether what could be written to when it was mounted still can: `EROFS` if not.
