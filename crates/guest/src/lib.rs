@@ -39,7 +39,7 @@ pub use described::Described;
 pub use file_system::{FileSystem, FileSystemKind, Which, bounds_of_any};
 pub use guest::{Guest, GuestError};
 pub use kernel::{Kernel, KernelError};
-pub use runner::UNAVAILABLE;
+pub use runner::{UNAVAILABLE, seen};
 pub use start::program;
 pub use storage::{Again, Live, Looked, Storage};
 pub use target::{GuestTarget, NotHere};

@@ -9,7 +9,7 @@ use check::Finding;
 use disk::{Disk, Image};
 use explore::Property;
 use posix::message::{Answer, Got, Step};
-use vfs::{Errno, Op, Path};
+use vfs::{Errno, Op, Path, Tree};
 
 use crate::{
     Complaint, FileSystem, GuestError, Storage,
@@ -28,6 +28,8 @@ const KERNEL_LEAKS: Property = Property::critical("kernel-leaks");
 const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 /// The file system found damage on its disk that no failed request explains.
 pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
+/// What one call says of a file, another one contradicts.
+const CONTRADICTS_ITSELF: Property = Property::critical("contradicts-itself");
 /// The same ops on the same image wrote something else.
 const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
 /// No guest could be had, or no program that it needs: the fault is on this machine, not in the file system.
@@ -234,14 +236,12 @@ impl Runner {
         let looks = if session.saw_failures() { &looks[..] } else { &looks[..1] };
         let mut looked = Looked::new(disk, self.file_system.flushes_are_lies);
         let mut seen = run(&mut seat, &mut looked, looks)?.into_iter();
-        let tree = match seen.next() {
-            Some(Ok(Got::Tree(tree))) => Ok(self.file_system.conventions().in_terms_of_the_reference(tree)),
-            Some(Err(errno)) => Err(errno),
-            _ => Err(Errno::EIO),
-        };
+        let (tree, contradiction) = self::seen(seen.next());
+        let contradiction = contradiction.filter(|_| !session.saw_failures());
+        let tree = tree.map(|tree| self.file_system.conventions().in_terms_of_the_reference(tree));
         let has_given_up = matches!(seen.next(), Some(Err(Errno::EROFS)));
         seat.mounted = Some((session.id, disk.image().clone()));
-        let complaint = self.put_back(seat, &session, KERNEL_BUG);
+        let complaint = self.put_back(seat, &session, KERNEL_BUG).or(contradiction);
         Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
     }
 
@@ -256,6 +256,18 @@ impl Runner {
         }
         self.pool.put(seat);
         None
+    }
+}
+
+/// What an answer to [`Step::Observe`] shows, and what is wrong with it if it contradicts itself.
+pub fn seen(answer: Option<Answer>) -> (Result<Tree, Errno>, Option<Arc<Finding>>) {
+    match answer {
+        Some(Ok(Got::Tree(tree))) => (Ok(tree), None),
+        Some(Ok(Got::Said(detail))) => {
+            (Err(Errno::EUCLEAN), Some(Arc::new(Finding { property: CONTRADICTS_ITSELF, detail })))
+        }
+        Some(Err(errno)) => (Err(errno), None),
+        _ => (Err(Errno::EIO), None),
     }
 }
 
@@ -355,6 +367,16 @@ pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) ->
 mod tests {
     use super::*;
     use crate::complaint;
+
+    #[test]
+    fn what_contradicts_itself_is_told_as_that() {
+        let words = || "readdir says that /a is a file, stat says that it is a directory".to_owned();
+        let (tree, contradiction) = seen(Some(Ok(Got::Said(words()))));
+        assert_eq!(tree, Err(Errno::EUCLEAN));
+        let contradiction = contradiction.unwrap();
+        assert_eq!((contradiction.property.name, contradiction.detail.clone()), ("contradicts-itself", words()));
+        assert_eq!(seen(Some(Err(Errno::EISDIR))), (Err(Errno::EISDIR), None));
+    }
 
     #[test]
     fn what_went_wrong_with_a_guest_decides_who_is_accused() {

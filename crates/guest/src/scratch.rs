@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use rustix::process::Pid;
+use posix::process_name;
 
 /// What a folder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +31,17 @@ impl Scratch {
     pub fn path(self) -> PathBuf {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        std::env::temp_dir().join(format!("{}{}-{number}", self.beginning(), std::process::id()))
+        std::env::temp_dir().join(format!("{}{}-{number}", self.beginning(), process_name::own()))
     }
 }
 
-/// The process whose folder this is, if it has the name of one of ours.
-pub fn owner(folder: &Path) -> Option<Pid> {
+/// Whether this is a folder of ours whose process is gone for certain; `None` if it has not the name of one of ours.
+pub fn is_left_over(folder: &Path) -> Option<bool> {
     let name = folder.file_name()?.to_str()?;
     let rest = Scratch::ALL.iter().find_map(|one| name.strip_prefix(one.beginning()))?;
-    let (pid, number) = rest.split_once('-')?;
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number(pid) && is_number(number)).then(|| pid.parse().ok().and_then(Pid::from_raw))?
+    let (process, number) = rest.split_once('-')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    process_name::is_gone(process).filter(|_| is_number)
 }
 
 #[cfg(test)]
@@ -49,15 +49,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_folders_and_no_others_have_an_owner() {
+    fn our_folders_and_no_others_are_known_by_their_names() {
         for path in Scratch::ALL.map(Scratch::path) {
-            assert_eq!(owner(&path), Some(rustix::process::getpid()), "{}", path.display());
+            assert_eq!(is_left_over(&path), Some(false), "{}", path.display());
         }
-        let others = ["shakedown-guest-1", "shakedown-guest-1-", "shakedown-guest-+1-0", "shakedown-other-1-0"];
-        for name in
-            others.into_iter().chain(["my-shakedown-guest-1-0", "shakedown-guest-1-0.bak", "shakedown-guest-0-0"])
-        {
-            assert_eq!(owner(&Path::new("/tmp").join(name)), None, "{name}");
+        let others = ["shakedown-guest-1.1", "shakedown-guest-1.1-", "shakedown-guest-1-0", "shakedown-other-1.1-0"];
+        let more = ["my-shakedown-guest-1.1-0", "shakedown-guest-1.1-0.bak", "shakedown-guest-1.0-0"];
+        for name in others.into_iter().chain(more) {
+            assert_eq!(is_left_over(&Path::new("/tmp").join(name)), None, "{name}");
         }
     }
 }

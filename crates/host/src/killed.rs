@@ -15,7 +15,6 @@ use std::{
 
 use check::{Finding, Promise, Repeats, Target, Task, View};
 use disk::{Block, BlockSize, Disk, Geometry, Image};
-use explore::Property;
 use posix::{
     FILE_BYTES_MAX,
     message::{Answer, Got, Mount, Step},
@@ -28,12 +27,12 @@ use vfs::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{HostError, Machine, machine::NoDisk, target::missing_for_any_mount};
-
-/// The same ops on an empty store did something else, again and again.
-const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
-/// No worker could be had, or it ended.
-const NO_WORKER: Property = Property::critical("host-unavailable");
+use crate::{
+    HostError, Machine,
+    machine::NoDisk,
+    runner::{NONDETERMINISTIC, Trouble, UNAVAILABLE},
+    target::missing_for_any_mount,
+};
 
 /// A life that does not repeat is tried so often.
 const TRIES: u32 = 5;
@@ -158,17 +157,16 @@ impl KilledTarget {
 
     /// A worker that leads this life already, or is brought to lead it.
     fn seat(&self, life: &Life) -> Result<Seat, Finding> {
-        let unavailable = |error: HostError| Finding { property: NO_WORKER, detail: error.to_string() };
-        let mut seat = self.take(life.id).map_err(unavailable)?;
+        let mut seat = self.take(life.id).map_err(accused)?;
         if seat.leads == Some(life.id) {
             return Ok(seat);
         }
         let mut differences = Vec::new();
         for _ in 0..TRIES {
             if seat.leads.take().is_some() {
-                seat.machine.run(&mut NoDisk, &[Step::Kill]).map_err(unavailable)?;
+                seat.machine.run(&mut NoDisk, &[Step::Kill]).map_err(accused)?;
             }
-            let answers = seat.machine.run(&mut NoDisk, &life.steps()).map_err(unavailable)?;
+            let answers = seat.machine.run(&mut NoDisk, &life.steps()).map_err(accused)?;
             seat.leads = Some(life.id);
             match life.difference(&answers) {
                 None => return Ok(seat),
@@ -196,21 +194,17 @@ impl KilledTarget {
         let done = self.seat(from).and_then(|mut seat| {
             let steps = [steps, &[Step::Observe]].concat();
             let answers = seat.machine.run(&mut NoDisk, &steps);
-            let answers = answers.map_err(|error| Finding { property: NO_WORKER, detail: error.to_string() })?;
+            let answers = answers.map_err(accused)?;
             Ok((seat, answers))
         });
         match done {
             Ok((mut seat, mut answers)) => {
-                let tree = match answers.pop() {
-                    Some(Ok(Got::Tree(tree))) => Ok(tree),
-                    Some(Err(errno)) => Err(errno),
-                    _ => Err(Errno::EIO),
-                };
+                let (tree, complaint) = guest::seen(answers.pop());
                 let life = Arc::new(life(&answers));
                 self.lives.lock().unwrap_or_else(PoisonError::into_inner).insert(life.id, Arc::clone(&life));
                 seat.leads = Some(life.id);
                 self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
-                (answers, Mounted { life, tree, complaint: None })
+                (answers, Mounted { life, tree, complaint })
             }
             Err(finding) => {
                 let complaint = Some(Arc::new(finding));
@@ -218,6 +212,11 @@ impl KilledTarget {
             }
         }
     }
+}
+
+/// Whose fault it is that a worker cannot go on.
+fn accused(error: HostError) -> Finding {
+    Arc::unwrap_or_clone(Trouble::from(error).finding())
 }
 
 /// Notes on the disk which life is led.
@@ -293,6 +292,10 @@ impl Target for KilledTarget {
 
     fn complaint(&self, mounted: &Mounted) -> Option<Finding> {
         mounted.complaint.as_deref().cloned()
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == UNAVAILABLE
     }
 
     fn encode(&self, mounted: &Mounted, bytes: &mut Vec<u8>) {

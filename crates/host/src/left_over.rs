@@ -3,7 +3,8 @@
 //!
 //! The mounts of workers end with their processes; what `shakedown mount` has mounted does not, and neither does a
 //! device or a folder. Devices are known by their numbers, and one that is in use cannot be removed. Folders and mounts
-//! are named after the process that has them.
+//! are named after the process that has them ([`process_name`]); what belongs to a container that we do not see into
+//! stays.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,11 +14,10 @@ use std::{
 };
 
 use guest::scratch;
-use posix::loop_device;
+use posix::{loop_device, process_name};
 use rustix::{
-    io::Errno,
     mount::{UnmountFlags, unmount},
-    process::{Pid, geteuid, test_kill_process},
+    process::geteuid,
 };
 
 /// What became of a left-over.
@@ -48,15 +48,11 @@ fn left_over(what: String, cleared: io::Result<()>) -> LeftOver {
     LeftOver { what, stays: cleared.err().map(|error| error.to_string()) }
 }
 
-fn is_dead(pid: Pid) -> bool {
-    test_kill_process(pid) == Err(Errno::SRCH)
-}
-
 /// Our folders whose process is gone. One that somebody else has made, by whatever name, is not ours to remove.
 fn folders() -> Vec<PathBuf> {
     let is_left_over = |entry: &DirEntry| {
         let is_ours = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw());
-        is_ours && scratch::owner(&entry.path()).is_some_and(is_dead)
+        is_ours && scratch::is_left_over(&entry.path()) == Some(true)
     };
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return Vec::new() };
     entries.flatten().filter(is_left_over).map(|entry| entry.path()).collect()
@@ -72,9 +68,9 @@ fn mounts() -> Vec<PathBuf> {
 fn left_over_mount(line: &str) -> Option<PathBuf> {
     let mut words = line.split(' ');
     let (source, path, kind) = (words.next()?, words.next()?, words.next()?);
-    let (pid, _) = source.strip_prefix("shakedown-")?.split_once('-')?;
+    let (process, _) = source.strip_prefix("shakedown-")?.split_once('-')?;
     // Whether the kernel is told more than that it is FUSE depends on who mounts.
-    let is_left_over = ["fuse", "fuse.shakedown"].contains(&kind) && is_dead(Pid::from_raw(pid.parse().ok()?)?);
+    let is_left_over = ["fuse", "fuse.shakedown"].contains(&kind) && process_name::is_gone(process) == Some(true);
     is_left_over.then(|| unescaped(path).into())
 }
 
@@ -90,8 +86,10 @@ mod tests {
 
     #[test]
     fn only_what_is_ours_and_has_no_server_is_left_over() {
-        let own = std::process::id();
-        let gone = i32::MAX;
+        let own = process_name::own();
+        let (namespace, _) = own.split_once('.').unwrap();
+        let gone = format!("{namespace}.{}", i32::MAX);
+        let elsewhere = format!("{namespace}0.{}", i32::MAX);
         let line = |source: &str, kind: &str| format!("{source} /mnt/a\\040b {kind} rw,nosuid 0 0");
         for kind in ["fuse", "fuse.shakedown"] {
             let dead = left_over_mount(&line(&format!("shakedown-{gone}-0"), kind));
@@ -99,6 +97,7 @@ mod tests {
         }
         let stay = [
             line(&format!("shakedown-{own}-0"), "fuse.shakedown"),
+            line(&format!("shakedown-{elsewhere}-0"), "fuse.shakedown"),
             line(&format!("shakedown-{gone}-0"), "ext4"),
             line("shakedown", "fuse.shakedown"),
             line("/dev/sda1", "ext4"),

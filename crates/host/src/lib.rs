@@ -21,8 +21,10 @@ mod runner;
 mod session;
 mod subject;
 mod target;
+mod writeback;
 
 pub use killed::KilledTarget;
 pub use machine::{HostError, Machine};
+pub use runner::{NONDETERMINISTIC, UNAVAILABLE};
 pub use subject::{MountedBy, Subject};
 pub use target::HostTarget;

@@ -39,6 +39,12 @@ pub enum HostError {
         /// What it, or what it started, said last.
         said: String,
     },
+    /// It crashed, which nobody but the kernel that it is can have made it do.
+    #[error("go on with a kernel: it crashed{}", last_words(.said))]
+    Crashed {
+        /// What it said last.
+        said: String,
+    },
     /// It neither asked anything of its disk nor answered for a long time.
     #[error("go on with a worker: it hangs{}", last_words(.said))]
     Hung {
@@ -66,6 +72,7 @@ pub struct Machine {
     console: Console,
     log: KernelLog,
     number: u32,
+    started: Instant,
     silence_max: Duration,
     keeper: Child,
     /// The keeper clears all away when this is closed, by us or by our end.
@@ -79,7 +86,7 @@ impl Machine {
     /// # Errors
     /// It takes root, `/dev/fuse` and loop devices.
     pub fn start(sectors: u64, commands: &[String]) -> Result<Self, HostError> {
-        let log = KernelLog::open();
+        let (log, started) = (KernelLog::open(), Instant::now());
         let (socket, theirs) = UnixStream::pair()?;
         let (console, output) = io::pipe()?;
         let program = guest::program()?;
@@ -93,12 +100,22 @@ impl Machine {
         let lifeline = keeper.stdin.take();
         let console = Console::new(console).map_err(io::Error::from)?;
         let mut machine =
-            Self { disk: None, socket, console, log, number: 0, silence_max: SILENCE_MAX, keeper, lifeline };
+            Self { disk: None, socket, console, log, number: 0, started, silence_max: SILENCE_MAX, keeper, lifeline };
         machine.take_connection(sectors).map_err(|error| machine.with_last_words(error))?;
         let ready: Result<(), String> = unframe(&machine.converse(&mut NoDisk)?)?;
         ready.map_err(|words| HostError::Start(io::Error::other(words)))?;
         machine.log.listen_for(machine.number);
         Ok(machine)
+    }
+
+    /// How long ago it was started.
+    pub(crate) fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn grow_older(&mut self, by: Duration) {
+        self.started -= by;
     }
 
     /// From now on, it hangs if it neither asks nor answers for so long.

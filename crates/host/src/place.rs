@@ -51,6 +51,14 @@ impl Place {
         }
     }
 
+    /// How long the kernel has known its device. A guest knows its own anew with each mount: nobody else has it open.
+    pub fn age(&self) -> Duration {
+        match self {
+            Self::Worker(machine) => machine.age(),
+            Self::Guest(_) => Duration::ZERO,
+        }
+    }
+
     /// What the kernel complained about since the last time, as far as it is about our disk.
     pub fn complaint(&mut self) -> Option<Complaint> {
         match self {
@@ -64,7 +72,7 @@ impl From<GuestError> for HostError {
     fn from(error: GuestError) -> Self {
         match error {
             GuestError::Start(error) => Self::Start(error),
-            GuestError::Died { console } => Self::Died { said: console },
+            GuestError::Died { console } => Self::Crashed { said: console },
             GuestError::Hung { console } => Self::Hung { said: console },
             GuestError::Message(error) => Self::Message(error),
             GuestError::Protocol(words) => Self::Died { said: words },

@@ -1,8 +1,8 @@
 //! Workers that wait for work: one for each thread that ever was busy at the same time.
 //!
 //! Nobody serves the disk of one that waits. Whoever syncs all file systems of this machine would wait with it, and the
-//! kernel's own clocks would make it write. So what is mounted is unmounted after a moment of waiting, and is not gone
-//! on with once it is old.
+//! kernel's own clocks would make it write. So what is mounted is unmounted after a moment of waiting, and neither what
+//! is mounted nor a worker is gone on with once it is old ([`writeback`]).
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -16,12 +16,11 @@ use crate::{
     place::{Place, Start},
     runner,
     session::SessionId,
+    writeback,
 };
 
 /// So long may something wait that is mounted.
 const WAITING_MAX: Duration = Duration::from_secs(1);
-/// What is older is mounted anew: after 30 seconds the kernel writes back what was changed, whoever asks for it or not.
-const AGE_MAX: Duration = Duration::from_secs(10);
 /// With so many, what was mounted last is still mounted somewhere when a recovery is looked at from all sides.
 const WAITING_AT_LEAST: usize = 3;
 const PATROL: Duration = Duration::from_millis(250);
@@ -54,8 +53,14 @@ pub(crate) struct MountedHere {
 impl Seat {
     pub fn has(&self, session: SessionId, image: &Image) -> bool {
         self.mounted.as_ref().is_some_and(|here| {
-            here.session == session && here.image.hash() == image.hash() && here.since.elapsed() < AGE_MAX
+            let age = self.place.age().max(here.since.elapsed());
+            here.session == session && here.image.hash() == image.hash() && writeback::leaves_time_to_go_on(age)
         })
+    }
+
+    /// Whether something else may be mounted here.
+    pub fn may_mount(&self) -> bool {
+        writeback::leaves_time_to_mount(self.place.age())
     }
 }
 
@@ -79,11 +84,20 @@ impl Pool {
     pub fn take(&self, wanted: Option<(SessionId, &Image)>) -> Result<Seat, HostError> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let has = |seat: &Seat| wanted.is_some_and(|(session, image)| seat.has(session, image));
-        let place = idle.iter().position(has).or_else(|| idle.iter().position(|seat| seat.mounted.is_none()));
-        if let Some(place) = place.or_else(|| (idle.len() >= WAITING_AT_LEAST).then_some(0)) {
+        let place = idle.iter().position(has).or_else(|| {
+            let usable = || (0..idle.len()).filter(|place| idle[*place].may_mount());
+            let first = (usable().count() >= WAITING_AT_LEAST).then(|| usable().next()).flatten();
+            usable().find(|place| idle[*place].mounted.is_none()).or(first)
+        });
+        if let Some(place) = place {
             return Ok(idle.remove(place));
         }
         drop(idle);
+        self.start()
+    }
+
+    /// A worker that was just started.
+    pub fn start(&self) -> Result<Seat, HostError> {
         let place = self.start.place(self.silence_max)?;
         Ok(Seat { place, mounted: None, put_back: Instant::now() })
     }
@@ -95,21 +109,68 @@ impl Pool {
     }
 }
 
-/// Unmounts what has waited for too long, until there is no pool any more.
+/// Unmounts what has waited for too long, and ends who is too old, until there is no pool any more.
 fn patrol(idle: &Weak<Mutex<Vec<Seat>>>) {
     loop {
         std::thread::sleep(PATROL);
         let Some(idle) = idle.upgrade() else { return };
-        let waits = |seat: &mut Seat| seat.mounted.is_some() && seat.put_back.elapsed() > WAITING_MAX;
+        let waits = |seat: &mut Seat| {
+            let waited = seat.put_back.elapsed();
+            (seat.mounted.is_some() && waited > WAITING_MAX) || (!seat.may_mount() && waited > PATROL)
+        };
         let late: Vec<Seat> = {
             let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.extract_if(.., |seat| waits(seat)).collect()
         };
         for mut seat in late {
-            // One that cannot be cleared is dropped, and cleared away as a whole.
-            if runner::clear(&mut seat).is_ok() {
+            // One that cannot be used any more is dropped, and cleared away as a whole.
+            if matches!(runner::clear(&mut seat), Ok(true)) && seat.may_mount() {
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MountedBy, machine::SILENCE_MAX};
+
+    fn grow_older(seat: &mut Seat, by: Duration) {
+        if let Place::Worker(machine) = &mut seat.place {
+            machine.grow_older(by);
+        }
+    }
+
+    fn is_old(seat: &Seat) -> bool {
+        !seat.may_mount()
+    }
+
+    /// The kernel goes by the age of a device, not by that of what is mounted there.
+    #[test]
+    fn a_worker_whose_device_is_old_is_not_taken_again_and_is_ended() {
+        let pool = Pool::new(Start { sectors: 8, mounted_by: MountedBy::RunningKernel }, SILENCE_MAX);
+        let mut seat = match pool.start() {
+            Ok(seat) => seat,
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "could not {error}");
+                eprintln!("skipped: could not {error}");
+                return;
+            }
+        };
+        grow_older(&mut seat, writeback::begins_after() / 6);
+        let age = seat.place.age();
+        pool.put(seat);
+        let mut seat = pool.take(None).unwrap();
+        assert!(seat.place.age() >= age, "one that is young is taken again");
+        grow_older(&mut seat, writeback::begins_after() / 3);
+        assert!(is_old(&seat));
+        pool.put(seat);
+        assert!(!is_old(&pool.take(None).unwrap()), "another one takes its place");
+        let begun = Instant::now();
+        while pool.idle.lock().unwrap().iter().any(is_old) {
+            assert!(begun.elapsed() < Duration::from_mins(1), "the patrol ends it");
+            std::thread::sleep(PATROL);
         }
     }
 }

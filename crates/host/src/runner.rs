@@ -10,7 +10,7 @@ use check::Finding;
 use disk::{Asked, Disk, EntryKind, Image, in_order_of};
 use explore::Property;
 use guest::{Again, Live, Looked};
-use posix::message::{Answer, Got, Step};
+use posix::message::{Answer, Step};
 use vfs::{Errno, Op};
 
 use crate::{
@@ -18,16 +18,20 @@ use crate::{
     pool::{MountedHere, Pool, Seat},
     session::Session,
     target::Mounted,
+    writeback,
 };
 
 /// The file system found damage on its disk that no failed request explains.
 const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// The same ops on the same image asked for something else, again and again.
-const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
+pub const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
 /// A worker did not come back from an op.
 const HANGS: Property = Property::critical("host-hangs");
-/// No worker could be had, or it ended: what mounts the file system is gone.
-const NO_WORKER: Property = Property::critical("host-unavailable");
+/// What mounts the file system crashed.
+const CRASHES: Property = Property::critical("host-crashes");
+/// No worker could be had, or it was ended, or a program that is needed: the fault is on this machine, not in the file
+/// system.
+pub const UNAVAILABLE: Property = Property::critical("host-unavailable");
 
 /// A run that does not repeat is tried so often.
 const TRIES: u32 = 5;
@@ -49,9 +53,13 @@ impl Runner {
 
     /// A worker with nothing mounted.
     pub fn empty_seat(&self) -> Result<Seat, Trouble> {
-        let mut seat = self.pool.take(None)?;
-        clear(&mut seat)?;
-        Ok(seat)
+        self.cleared(self.pool.take(None)?)
+    }
+
+    /// A worker with nothing mounted: this one, unless it cannot unmount what it has or is too old to mount anything
+    /// else; then another one in its place.
+    fn cleared(&self, mut seat: Seat) -> Result<Seat, Trouble> {
+        if clear(&mut seat)? && seat.may_mount() { Ok(seat) } else { Ok(self.pool.start()?) }
     }
 
     /// A fresh image as it is after it was mounted and used once, for what a file system does then and never again.
@@ -77,7 +85,7 @@ impl Runner {
         }
         let mut differences = Vec::new();
         for _ in 0..TRIES {
-            clear(&mut seat)?;
+            seat = self.cleared(seat)?;
             let since = Instant::now();
             let again = self.replay(&mut seat, session)?;
             let image = again.image().clone();
@@ -110,14 +118,34 @@ impl Runner {
         Ok(disk)
     }
 
-    /// Runs one step live, looks at what it left, and gives the worker back.
+    /// Runs one step live on a worker that is found by `begin`, looks at what it left, and gives the worker back. What
+    /// took so long that the kernel may have written something by itself is done again.
     pub fn run_and_look(
+        &self,
+        begin: impl Fn(&mut Disk) -> Result<Seat, Trouble>,
+        disk: &mut Disk,
+        step: &Step,
+        session: impl Fn(Vec<u32>, Vec<Asked>) -> Session,
+    ) -> Result<(Answer, Mounted), Trouble> {
+        let before = disk.clone();
+        for _ in 0..TRIES {
+            let seat = begin(disk)?;
+            if let Some(done) = self.run_once(seat, disk, step, &session)? {
+                return Ok(done);
+            }
+            *disk = before.clone();
+        }
+        Err(Trouble::TooSlow)
+    }
+
+    /// The same once; nothing if the kernel may have written something by itself.
+    fn run_once(
         &self,
         mut seat: Seat,
         disk: &mut Disk,
         step: &Step,
-        session: impl FnOnce(Vec<u32>, Vec<Asked>) -> Session,
-    ) -> Result<(Answer, Mounted), Trouble> {
+        session: impl Fn(Vec<u32>, Vec<Asked>) -> Session,
+    ) -> Result<Option<(Answer, Mounted)>, Trouble> {
         let since = seat.mounted.as_ref().map_or_else(Instant::now, |here| here.since);
         let from = disk.position();
         let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
@@ -127,26 +155,31 @@ impl Runner {
             let since = disk.log().entries().filter(|(index, _)| index.0 >= from.0);
             since.map(|(_, entry)| Asked::of(&entry.kind)).collect()
         };
+        let is_disturbed = |seat: &Seat| seat.place.age() >= writeback::begins_after();
         if matches!((step, &answer), (Step::Mount(_), Err(_))) {
+            if is_disturbed(&seat) {
+                return Ok(None);
+            }
             let session = session(failed, asked(disk));
             seat.mounted = None;
             let complaint = self.put_back(seat, session.saw_failures());
             let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
-            return Ok((answer, Mounted { session, tree, complaint, has_given_up: false }));
+            return Ok(Some((answer, Mounted { session, tree, complaint, has_given_up: false })));
         }
         let mut looked = Looked::new(disk, self.subject.file_system.flushes_are_lies);
         let mut seen = seat.place.run(&mut looked, &LOOK)?.into_iter();
-        let tree = match seen.next() {
-            Some(Ok(Got::Tree(tree))) => Ok(self.subject.file_system.conventions().in_terms_of_the_reference(tree)),
-            Some(Err(errno)) => Err(errno),
-            _ => Err(Errno::EIO),
-        };
+        let (tree, contradiction) = guest::seen(seen.next());
+        let tree = tree.map(|tree| self.subject.file_system.conventions().in_terms_of_the_reference(tree));
         let session = session(failed, asked(disk));
         // One that no request has failed has no reason to give up.
         let has_given_up = session.saw_failures() && matches!(seen.next(), Some(Err(Errno::EROFS)));
         seat.mounted = Some(MountedHere { session: session.id, image: disk.image().clone(), since });
-        let complaint = self.put_back(seat, session.saw_failures());
-        Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
+        if is_disturbed(&seat) {
+            return Ok(None);
+        }
+        let contradiction = contradiction.filter(|_| !session.saw_failures());
+        let complaint = self.put_back(seat, session.saw_failures()).or(contradiction);
+        Ok(Some((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up })))
     }
 
     /// Gives a worker back; what the kernel complained about, unless it is excused by requests that failed.
@@ -176,6 +209,8 @@ fn take_on(disk: &mut Disk, session: &Session, again: &Disk) -> Result<(), Strin
 pub(crate) enum Trouble {
     Host(HostError),
     Nondeterministic(String),
+    /// Each time, the kernel may have written something by itself before the step was done.
+    TooSlow,
 }
 
 impl From<HostError> for Trouble {
@@ -185,27 +220,46 @@ impl From<HostError> for Trouble {
 }
 
 impl Trouble {
+    /// Words that fit after "could not ".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Host(error) => error.to_string(),
+            Self::Nondeterministic(how) => format!("do the same twice: {how}"),
+            Self::TooSlow => {
+                let seconds = writeback::begins_after().as_secs_f64();
+                format!("do a step within the {seconds} s after which the kernel writes by itself, {TRIES} times")
+            }
+        }
+    }
+
     pub fn finding(self) -> Arc<Finding> {
         let (property, detail) = match self {
             Self::Host(error @ HostError::Hung { .. }) => (HANGS, error.to_string()),
-            Self::Host(error) => (NO_WORKER, error.to_string()),
+            Self::Host(error @ HostError::Crashed { .. }) => (CRASHES, error.to_string()),
             Self::Nondeterministic(how) => (
                 NONDETERMINISTIC,
                 format!("the same ops on the same image, done {TRIES} times, asked for something else: {how}"),
             ),
+            trouble @ (Self::Host(_) | Self::TooSlow) => return Arc::new(of_the_machine(&trouble.words())),
         };
         Arc::new(Finding { property, detail })
     }
 }
 
-/// Unmounts whatever is mounted, on a copy of its disk that is then thrown away.
-pub(crate) fn clear(seat: &mut Seat) -> Result<(), HostError> {
-    if let Some(mut here) = seat.mounted.take() {
-        seat.place.run(&mut here.image, &[Step::Unmount])?;
-        // What the kernel says of a session that is over was said of it before, or is of no matter.
-        drop(seat.place.complaint());
-    }
-    Ok(())
+/// What cannot be blamed on a file system: words that fit after "could not ".
+pub(crate) fn of_the_machine(what: &str) -> Finding {
+    let detail = format!("the machine is at fault, not the file system: could not {what}");
+    Finding { property: UNAVAILABLE, detail }
+}
+
+/// Unmounts whatever is mounted, on a copy of its disk that is then thrown away; whether that went well. A worker that
+/// cannot is not to be used any more: whatever was mounted may still be.
+pub(crate) fn clear(seat: &mut Seat) -> Result<bool, HostError> {
+    let Some(mut here) = seat.mounted.take() else { return Ok(true) };
+    let answers = seat.place.run(&mut here.image, &[Step::Unmount])?;
+    // What the kernel says of a session that is over was said of it before, or is of no matter.
+    drop(seat.place.complaint());
+    Ok(answers.iter().all(Result::is_ok))
 }
 
 #[cfg(test)]
@@ -252,6 +306,22 @@ mod tests {
             assert_eq!((disk.image().hash(), disk.position()), (again.image().hash(), position));
             let durable = disk.log().durable_at(disk.position());
             assert_eq!(durable.block(Block(1))[0], 2, "what was forgotten is durable in the new bytes");
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_with_a_worker_decides_who_is_accused() {
+        let said = || String::from("the last words");
+        let cases = [
+            (Trouble::Host(HostError::Hung { said: said() }), "host-hangs"),
+            (Trouble::Host(HostError::Crashed { said: said() }), "host-crashes"),
+            (Trouble::Host(HostError::Died { said: said() }), "host-unavailable"),
+            (Trouble::Host(HostError::Start(std::io::ErrorKind::NotFound.into())), "host-unavailable"),
+            (Trouble::TooSlow, "host-unavailable"),
+            (Trouble::Nondeterministic(said()), "host-nondeterministic"),
+        ];
+        for (trouble, expected) in cases {
+            assert_eq!(trouble.finding().property.name, expected);
         }
     }
 

@@ -5,6 +5,7 @@
 //! state under check.
 
 use std::{
+    io,
     path::Path,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -29,12 +30,12 @@ use crate::{
     machine::SILENCE_MAX,
     place::Start,
     pool::Pool,
-    runner::{Runner, Trouble},
+    runner::{Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::Session,
 };
 use guest::{
     Live,
-    fsck::{self, Verdict},
+    fsck::{self, Checked, Verdict},
 };
 
 /// fsck finds something wrong with what was recovered, or cannot repair what it is there to repair.
@@ -107,7 +108,7 @@ impl HostTarget {
             runner.pool.put(seat);
             if runner.subject.is_busy_at_first() { runner.broken_in(fresh) } else { Ok(fresh) }
         });
-        let fresh = fresh.map_err(|trouble| format!("{}{instead}", trouble.finding().detail))?;
+        let fresh = fresh.map_err(|trouble| format!("{}{instead}", trouble.words()))?;
         Ok(Ground { runner, fresh })
     }
 
@@ -119,17 +120,30 @@ impl HostTarget {
         self.ground().unwrap_or_else(|error| panic!("could not {error}"))
     }
 
-    /// What fsck says of a disk that was recovered and unmounted. It must have nothing to say.
+    /// What fsck says of a disk that was recovered, by a program if it takes one, and unmounted. It must have nothing
+    /// to say.
     fn check_recovered(&self, disk: &mut Disk) -> Result<Vec<Finding>, Errno> {
+        let not_repaired = self.fsck(disk)?;
+        if !not_repaired.is_empty() {
+            return Ok(not_repaired);
+        }
         let mut mounted = self.mount(disk)?;
-        self.unmount(&mut mounted, disk)?;
-        let checked = fsck::check(&self.subject.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict != Verdict::Clean, checked.said))
+        let unmounted = self.unmount(&mut mounted, disk);
+        if let Some(complaint) = self.complaint(&mounted) {
+            return Ok(vec![complaint]);
+        }
+        unmounted?;
+        Ok(judged(fsck::check(&self.subject.file_system, disk), |verdict| verdict == Verdict::Clean))
     }
 }
 
-fn not_clean(is_wrong: bool, said: String) -> Vec<Finding> {
-    is_wrong.then_some(Finding { property: FSCK_NOT_CLEAN, detail: said }).into_iter().collect()
+/// What a program came to. One that could not be run, or was killed, says nothing of the file system.
+fn judged(checked: io::Result<Checked>, is_well: impl FnOnce(Verdict) -> bool) -> Vec<Finding> {
+    match checked {
+        Ok(Checked { verdict, .. }) if is_well(verdict) => Vec::new(),
+        Ok(Checked { said, .. }) => vec![Finding { property: FSCK_NOT_CLEAN, detail: said }],
+        Err(error) => vec![of_the_machine(&format!("run fsck: {error}"))],
+    }
 }
 
 /// What this machine lacks for any mount at all: words that fit after "could not ".
@@ -169,7 +183,7 @@ impl Target for HostTarget {
             let session = Session::begin(base.clone(), failed, asked);
             if is_excused { session.excused() } else { session }
         };
-        let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
+        let mounted = runner.run_and_look(|_| runner.empty_seat(), disk, &runner.mount_step(), begin);
         match mounted {
             Ok((Ok(_), mounted)) => Ok(mounted),
             Ok((Err(_), mounted)) if mounted.complaint.is_some() => Ok(mounted),
@@ -182,14 +196,17 @@ impl Target for HostTarget {
         let runner = &self.prepared().runner;
         let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
             let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
-            let answers = seat.place.run(&mut live, &[Step::Unmount])?;
+            let answer = seat.place.run(&mut live, &[Step::Unmount])?.pop().unwrap_or(Err(Errno::EIO));
             seat.mounted = None;
-            let is_excused = mounted.session.saw_failures() || !live.failed.is_empty();
-            mounted.complaint = runner.put_back(seat, is_excused);
-            Ok(answers)
+            // One that cannot unmount is not used again: whatever is mounted there still is.
+            if answer.is_ok() {
+                let is_excused = mounted.session.saw_failures() || !live.failed.is_empty();
+                mounted.complaint = runner.put_back(seat, is_excused);
+            }
+            Ok(answer)
         });
         match unmounted {
-            Ok(mut answers) => answers.pop().unwrap_or(Err(Errno::EIO)).map(drop),
+            Ok(answer) => answer.map(drop),
             Err(trouble) => {
                 *mounted = Mounted::lost(Arc::clone(&mounted.session), trouble);
                 Err(Errno::EIO)
@@ -205,9 +222,8 @@ impl Target for HostTarget {
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed, asked| session.after(&task.op, failed, asked);
-        let done = runner
-            .seat_in(&session, disk)
-            .and_then(|seat| runner.run_and_look(seat, disk, &Step::Run(task.op.clone()), after));
+        let step = Step::Run(task.op.clone());
+        let done = runner.run_and_look(|disk| runner.seat_in(&session, disk), disk, &step, after);
         Some(match done {
             Ok((answer, now)) => {
                 *mounted = now;
@@ -276,8 +292,11 @@ impl Target for HostTarget {
         if !self.subject.file_system.recovers_by_fsck() {
             return Ok(Vec::new());
         }
-        let checked = fsck::repair(&self.subject.file_system, disk).map_err(|_| Errno::EIO)?;
-        Ok(not_clean(checked.verdict == Verdict::Wrong, checked.said))
+        Ok(judged(fsck::repair(&self.subject.file_system, disk), |verdict| verdict != Verdict::Wrong))
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == UNAVAILABLE
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {

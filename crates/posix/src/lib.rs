@@ -11,13 +11,14 @@ pub mod loop_device;
 pub mod message;
 mod observe;
 mod paths;
+pub mod process_name;
 mod shut_in;
 mod stage;
 mod transfer;
 
 pub use caller::Caller;
 pub use files::Files;
-pub use observe::{FILE_BYTES_MAX, FSCK_REC, HIDDEN, Hidden, LOST_AND_FOUND, NILFS, observe};
+pub use observe::{FILE_BYTES_MAX, FSCK_REC, HIDDEN, Hidden, LOST_AND_FOUND, NILFS, Unseen, observe};
 pub use shut_in::shut_in;
 pub use stage::{Mounter, Stage, split_options};
 

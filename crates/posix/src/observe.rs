@@ -69,13 +69,29 @@ const XATTR_BYTES_MAX: usize = 1 << 16;
 /// Directory entries are fetched by so many bytes.
 const ENTRIES_BYTES: usize = 1 << 13;
 
+/// Why there is no tree to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// It cannot be read.
+    Failed(vfs::Errno),
+    /// Two calls contradict each other: in words, how.
+    Contradicts(String),
+}
+
+impl From<io::Errno> for Unseen {
+    fn from(error: io::Errno) -> Self {
+        Self::Failed(errno(error))
+    }
+}
+
 /// What a user sees. Identities are given in the order of the walk.
 ///
 /// # Errors
-/// The file system cannot be read, or shows what no op can have made: a device, a pipe, a file of absurd size.
-pub fn observe(hidden: &[Hidden]) -> Result<Tree, vfs::Errno> {
+/// The file system cannot be read, contradicts itself, or shows what no op can have made: a device, a pipe, a file of
+/// absurd size.
+pub fn observe(hidden: &[Hidden]) -> Result<Tree, Unseen> {
     let mut walk = Walk { seen: BTreeMap::new(), nodes: BTreeMap::new(), buffer: vec![0; XATTR_BYTES_MAX] };
-    let root = walk.visit_root(hidden).map_err(errno)?;
+    let root = walk.visit_root(hidden)?;
     Ok(Tree { root, nodes: Arc::new(walk.nodes) })
 }
 
@@ -105,7 +121,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn visit_root(&mut self, hidden: &[Hidden]) -> io::Result<NodeId> {
+    fn visit_root(&mut self, hidden: &[Hidden]) -> Result<NodeId, Unseen> {
         let root = open(CWD, "/", OFlags::DIRECTORY)?;
         let stat = fstat(&root)?;
         let (id, _) = self.identify(&stat)?;
@@ -127,7 +143,7 @@ impl Walk {
         dir: &OwnedFd,
         path: &str,
         entries: Vec<(Vec<u8>, FileType)>,
-    ) -> io::Result<BTreeMap<Arc<str>, NodeId>> {
+    ) -> Result<BTreeMap<Arc<str>, NodeId>, Unseen> {
         let mut children = BTreeMap::new();
         for (name, file_type) in entries {
             let child = self.visit(dir, path, &name, file_type)?;
@@ -136,9 +152,9 @@ impl Walk {
         Ok(children)
     }
 
-    fn visit(&mut self, dir: &OwnedFd, parent: &str, name: &[u8], file_type: FileType) -> io::Result<NodeId> {
+    fn visit(&mut self, dir: &OwnedFd, parent: &str, name: &[u8], listed: FileType) -> Result<NodeId, Unseen> {
         let looked_up = || statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-        let file_type = match file_type {
+        let file_type = match listed {
             FileType::Unknown => FileType::from_raw_mode(looked_up()?.st_mode),
             known => known,
         };
@@ -146,6 +162,7 @@ impl Walk {
         match file_type {
             FileType::Symlink => {
                 let stat = looked_up()?;
+                agree(file_type, &stat, path)?;
                 let (id, known) = self.identify(&stat)?;
                 if !known {
                     let target = readlinkat(dir, name, Vec::new())?;
@@ -161,8 +178,14 @@ impl Walk {
                 Ok(id)
             }
             FileType::RegularFile | FileType::Directory => {
-                let file = open(dir, name, OFlags::empty())?;
+                let opened = open(dir, name, OFlags::empty());
+                if opened.is_err() {
+                    // What it is may say why.
+                    agree(file_type, &looked_up()?, path)?;
+                }
+                let file = opened?;
                 let stat = fstat(&file)?;
+                agree(file_type, &stat, path)?;
                 let (id, known) = self.identify(&stat)?;
                 if !known {
                     let kind = if file_type == FileType::Directory {
@@ -175,7 +198,7 @@ impl Walk {
                 }
                 Ok(id)
             }
-            _ => Err(NOT_MADE_BY_AN_OP),
+            _ => Err(NOT_MADE_BY_AN_OP.into()),
         }
     }
 
@@ -215,6 +238,25 @@ impl Walk {
             xattrs.insert(Arc::from(spelled(name)), Arc::from(&self.buffer[..len]));
         }
         Ok(xattrs)
+    }
+}
+
+/// What a directory says that an entry is must be what the entry says of itself.
+fn agree(listed: FileType, stat: &Stat, path: impl Fn() -> String) -> Result<(), Unseen> {
+    let found = FileType::from_raw_mode(stat.st_mode);
+    if found == listed {
+        return Ok(());
+    }
+    let (path, listed, found) = (path(), in_words(listed), in_words(found));
+    Err(Unseen::Contradicts(format!("readdir says that {path} is {listed}, stat says that it is {found}")))
+}
+
+fn in_words(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a symlink",
+        _ => "neither file, directory nor symlink",
     }
 }
 
@@ -287,6 +329,14 @@ mod tests {
     fn only_what_is_named_is_hidden() {
         assert!(LOST_AND_FOUND.means(b"lost+found") && !LOST_AND_FOUND.means(b"lost"));
         assert!(FSCK_REC.means(b"FSCK0000.REC") && FSCK_REC.means(b"fsck0001.rec") && !FSCK_REC.means(b"FSCK"));
+    }
+
+    #[test]
+    fn what_readdir_and_stat_say_must_agree() {
+        let stat = statat(CWD, "/", AtFlags::empty()).unwrap();
+        assert_eq!(agree(FileType::Directory, &stat, || "/d".to_owned()), Ok(()));
+        let words = "readdir says that /d is a file, stat says that it is a directory".to_owned();
+        assert_eq!(agree(FileType::RegularFile, &stat, || "/d".to_owned()), Err(Unseen::Contradicts(words)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use rustix::{
 use vfs::{Errno, Op, Outcome};
 
 use crate::{
-    Files, HIDDEN, Hidden, errno,
+    Files, HIDDEN, Hidden, Unseen, errno,
     message::{Answer, Got, Mount, Step},
     observe,
     observe::open_and_close,
@@ -169,7 +169,11 @@ impl<M: Mounter> Stage<M> {
                 mounter.after_op().map_err(errno)?;
                 Ok(Got::Tried { outcome, allocations })
             }
-            Step::Observe => observe(self.mounted.as_deref().unwrap_or_default()).map(Got::Tree),
+            Step::Observe => match observe(self.mounted.as_deref().unwrap_or_default()) {
+                Ok(tree) => Ok(Got::Tree(tree)),
+                Err(Unseen::Contradicts(how)) => Ok(Got::Said(how)),
+                Err(Unseen::Failed(errno)) => Err(errno),
+            },
             Step::MayWrite if self.could_be_written => may_write().map(|()| Got::Done).map_err(errno),
             Step::MayWrite => Ok(Got::Done),
             Step::Unmount => self.leave(M::unmount).map(|()| Got::Done),

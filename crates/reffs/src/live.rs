@@ -83,6 +83,7 @@ impl Live {
         if offset == 0 || !self.dirs.is_listed(handle) {
             let (node, _) = self.state.node(id(ino))?;
             self.dirs.list(handle, node);
+            self.state.accessed(id(ino), Time::now());
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use std::{
 };
 
 use fuser::{MountOption, Session, SessionACL, SessionUnmounter};
+use posix::process_name;
 use rustix::{
     mount::{UnmountFlags, unmount},
     process::{getegid, geteuid},
@@ -167,7 +168,7 @@ impl Drop for Mount {
 /// A name for the mount's source that no other mount has.
 fn source() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("shakedown-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("shakedown-{}-{}", process_name::own(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn config(source: &str, options: &Options) -> fuser::Config {

@@ -220,10 +220,15 @@ impl State {
     /// It is not a file.
     pub fn read(&mut self, id: NodeId, now: Time) -> Result<Contents, Errno> {
         let contents = self.contents(id)?.clone();
+        self.accessed(id, now);
+        Ok(contents)
+    }
+
+    /// A file or a directory was read.
+    pub fn accessed(&mut self, id: NodeId, now: Time) {
         if self.times.get(id.0).is_some_and(|times| times.is_access_due(now)) {
             self.touch(id, |times| times.accessed = now);
         }
-        Ok(contents)
     }
 
     /// Writes what there is room for, and says how much that was.

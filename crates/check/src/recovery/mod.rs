@@ -176,11 +176,14 @@ impl<T: Target> Recoverer<T> {
         let remembers = self.remembers && target.repeats() == Repeats::Exactly;
         let known = if remembers { &self.sequels } else { &Sequels::default() };
         let (mut recovered, reads) = once::recover(target, image, self.scope, known);
-        if self.is_run_again(image) {
+        if self.is_run_again(image) && recovered.of_the_machine(target).is_none() {
             let (again, reads_again) = once::recover(target, image, self.scope, &Sequels::default());
             let same_reads = reads == reads_again || target.repeats() == Repeats::InShape;
             let difference = if same_reads { recovered.difference(target, &again) } else { Some("read") };
-            if let Some(what) = difference {
+            if let Some(finding) = again.of_the_machine(target) {
+                // What could not be run a second time does not differ from the first.
+                recovered = Recovered::nothing(finding.clone());
+            } else if let Some(what) = difference {
                 recovered =
                     Recovered::nondeterministic(format!("run again on the same disk, it {what} something else"));
             }
@@ -251,6 +254,11 @@ impl<T: Target> Recovered<T> {
             (self.afterwards == again.afterwards && self.refused == again.refused, "did when it was used"),
         ];
         same.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
+    }
+
+    /// What kept it from being run to its end, if that is no fault of the target.
+    fn of_the_machine(&self, target: &T) -> Option<&Finding> {
+        self.findings.iter().chain(&self.afterwards).find(|finding| target.is_of_the_machine(finding))
     }
 
     fn nondeterministic(detail: String) -> Self {

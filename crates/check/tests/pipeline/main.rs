@@ -1,6 +1,7 @@
 //! The pipeline from op to verdict, on file systems small enough to see through: right ones, about which it must be
 //! silent, and ones that are wrong in a single way, which it must name.
 
+mod absent;
 mod beside;
 mod comparing;
 mod crashes;

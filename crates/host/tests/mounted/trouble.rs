@@ -11,7 +11,7 @@ use rustix::{
     process::{Pid, Signal, kill_process},
     thread::{Uid, set_thread_uid},
 };
-use vfs::contract::Contract;
+use vfs::{Errno, contract::Contract};
 
 use crate::{any, ext4, here, mounted_by, task};
 
@@ -73,7 +73,40 @@ fn what_is_gone_is_unavailable() {
     }
     let outcome = target.step(&mut mounted, &mut disk, &mut task("mkdir(\"/d\")", 0)).unwrap();
     assert!(outcome.is_err());
-    assert_eq!(target.complaint(&mounted).unwrap().property.name, "host-unavailable");
+    let finding = target.complaint(&mounted).unwrap();
+    assert_eq!(finding.property.name, "host-unavailable");
+    assert!(target.is_of_the_machine(&finding), "the file system has done nothing wrong");
+}
+
+/// Something below the mount point is in use, so that it cannot be unmounted. What comes next is mounted elsewhere.
+#[test]
+fn a_worker_that_cannot_unmount_is_not_used_again() {
+    let elsewhere = MOUNT.replace("{mnt}", "{store}");
+    let stay = "(cd {store} && exec sleep 1000) & sleep 0.2; mount --move {store} {mnt}";
+    let Some(target) = here(ext4_by(format!("mkdir {{store}} && {elsewhere} && {{ {stay}; }}"))) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    assert_eq!(target.unmount(&mut mounted, &mut disk), Err(Errno::EBUSY));
+    let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
+    assert_eq!((target.complaint(&mounted), mounted_tree(&target, &mounted)), (None, true));
+}
+
+/// A program that was killed says nothing of the file system; and it comes before the first mount, as a repair does.
+#[test]
+fn a_repair_that_was_killed_accuses_nobody() {
+    let (fsck, repair) = (Some("true".to_owned()), Some("kill -KILL $$".to_owned()));
+    let described = Described { mkfs: Some(MKFS.to_owned()), fsck, repair, ..any(Contract::Mountable) };
+    let Some(target) = here(mounted_by(MOUNT.to_owned(), described, 4096)) else { return };
+    let mut disk = Disk::new(target.mkfs());
+    for findings in [target.fsck(&mut disk), target.full_fsck(&mut disk).unwrap()] {
+        let findings = findings.unwrap();
+        assert!(findings.len() == 1 && target.is_of_the_machine(&findings[0]), "{findings:?}");
+    }
+    assert_eq!(disk.log().entries().count(), 0, "nothing was mounted");
+}
+
+fn mounted_tree(target: &HostTarget, mounted: &<HostTarget as check::Target>::Mounted) -> bool {
+    target.observe(mounted, &Disk::new(target.mkfs())).is_ok()
 }
 
 /// The workers of this process that are given a command with this mark.

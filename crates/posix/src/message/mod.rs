@@ -97,7 +97,7 @@ pub enum Got {
         /// The allocations that it made, up to the one that failed. None, if the kernel cannot count them.
         allocations: u32,
     },
-    /// The kernel said this, or nothing.
+    /// The kernel said this, or nothing; or, in place of a tree, how what was seen contradicts itself.
     Said(String),
     /// This was seen.
     #[serde(with = "tree")]

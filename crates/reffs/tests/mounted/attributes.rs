@@ -185,7 +185,7 @@ const OMIT: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
 fn times_change_with_what_they_are_of() {
     /// What is done in a directory with a file `f`, and which times of the two move then: `a`, `m`, `c`.
     type Step = (&'static str, fn(&Path), &'static str, &'static str);
-    let steps: [Step; 12] = [
+    let steps: [Step; 14] = [
         ("write", |dir| fs::write(dir.join("f"), "x").unwrap(), "mc", ""),
         ("read", |dir| drop(fs::read(dir.join("f")).unwrap()), "a", ""),
         ("read again", |dir| drop(fs::read(dir.join("f")).unwrap()), "", ""),
@@ -198,6 +198,8 @@ fn times_change_with_what_they_are_of() {
         ("utimensat, now and omit", |dir| set_times(&dir.join("f"), OMIT, NOW), "mc", ""),
         ("utimensat, omit both", |dir| set_times(&dir.join("f"), OMIT, OMIT), "", ""),
         ("mkdir", |dir| fs::create_dir(dir.join("d")).unwrap(), "", "mc"),
+        ("list", |dir| fs::read_dir(dir).unwrap().for_each(drop), "", "a"),
+        ("list again", |dir| fs::read_dir(dir).unwrap().for_each(drop), "", ""),
     ];
     on_both(|dir| {
         make(&dir.join("f"), 0o644);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use check::{CheckOptions, CheckReport, Judged, RunOptions, Trace, Violated, Workload};
 use disk::CrashMode;
 use explore::{Budget, Severity, Stop};
@@ -15,7 +15,7 @@ use vfs::{
 
 use super::{Cell, Column, Counterexample, Row, workloads::SCRIPTS};
 use crate::{
-    registry::{Kind, Named},
+    registry::{Kind, Named, is_of_the_machine},
     story,
 };
 
@@ -117,6 +117,10 @@ impl Pass {
         for (workload, depth) in searches {
             let report = search(named, knobs, workload, depth, progress)?;
             sampled += report.work.positions_sampled;
+            let missing = report.violations.iter().find(|found| is_of_the_machine(&found.property));
+            if let Some(found) = missing {
+                bail!("finish: {}", found.trace.detail.lines().next().unwrap_or_default());
+            }
             pass.add(report);
         }
         if sampled > 0 {
@@ -154,7 +158,15 @@ impl Pass {
             Column::FastIsFull => (self.violated.get(DISAGREES), self.judged.compared),
         };
         match found {
-            Some(found) => Cell::Broken(Box::new(counterexample(named, column, found, crash_states, stop))),
+            Some(found) => {
+                let found = counterexample(named, column, found, crash_states, stop);
+                let seen = || format!("it was broken once, and never again: {}", found.trace.detail);
+                if named.is_doubtful(&found.trace) {
+                    Cell::NotMeasured { why: seen() }
+                } else {
+                    Cell::Broken(Box::new(found))
+                }
+            }
             None if crash_states > 0 => Cell::Held { crash_states },
             None => Cell::NotMeasured { why: why_not(named, column) },
         }

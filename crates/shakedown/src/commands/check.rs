@@ -16,7 +16,7 @@ use crate::{
     folder::Folder,
     progress::Display,
     quiet::without_panic_messages,
-    registry::Named,
+    registry::{Named, is_of_the_machine},
     report,
     screen::{self, Paint},
     settings::Settings,
@@ -67,17 +67,30 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     }
     // Before the traces are made shorter, which takes its time: whoever cannot wait for that has them as they are.
     job.keep(&mut summary, &violated)?;
-    for found in &mut violated {
+    // Who is missing is not to be had by doing the same ops again.
+    for found in violated.iter_mut().filter(|found| !is_of_the_machine(&found.property)) {
         found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace, &watch.stop));
+        if job.named.is_doubtful(&found.trace) {
+            doubt(found);
+        }
     }
     job.keep(&mut summary, &violated)?;
     let text = if arguments.json { summary.to_json() } else { job.tell(&summary, &violated) };
     screen::print(&text)?;
     let (of_the_machine, found): (Vec<_>, Vec<_>) =
-        violated.iter().partition(|found| found.property == guest::UNAVAILABLE.name);
+        violated.iter().partition(|found| is_of_the_machine(&found.property));
     match of_the_machine.first() {
         Some(trouble) if found.is_empty() => bail!("finish: {}", trouble.trace.detail.lines().next().unwrap_or("")),
         _ => Ok(Verdict::of(!found.is_empty())),
+    }
+}
+
+/// Accuses nobody of what was seen once and never again.
+fn doubt(found: &mut Violated) {
+    if found.property != host::NONDETERMINISTIC.name {
+        found.trace.detail = format!("{} once, and never again: {}", found.property, found.trace.detail);
+        found.property = host::NONDETERMINISTIC.name.to_owned();
+        found.trace.property.clone_from(&found.property);
     }
 }
 

@@ -19,7 +19,7 @@ mod quoted;
 mod reference;
 
 use anyhow::{Context as _, ensure};
-use check::{Checkable, Comparison};
+use check::{Checkable, Comparison, Trace};
 
 pub use self::{
     guests::remark,
@@ -112,6 +112,11 @@ pub const TARGETS: [&Entry; 34] = [
     &reference::REFERENCE,
 ];
 
+/// Whether to violate this is no fault of a target, but of this machine.
+pub fn is_of_the_machine(property: &str) -> bool {
+    [guest::UNAVAILABLE, host::UNAVAILABLE].iter().any(|unavailable| unavailable.name == property)
+}
+
 /// A target that can be checked.
 pub struct Named {
     /// Its name as the user gave it.
@@ -135,6 +140,13 @@ impl Named {
         let (entry, chosen) = name::parse(name)?;
         let target = (entry.make)(&chosen);
         Ok(Self { name: name.to_owned(), entry, chosen, against: Vec::new(), target })
+    }
+
+    /// Whether a violation is one that nobody can be accused of: the running kernel, which does other things too,
+    /// showed it once and never again.
+    pub fn is_doubtful(&self, trace: &Trace) -> bool {
+        let is_on_this_machine = self.entry.name.starts_with("host:") || self.entry.name == "fuse";
+        is_on_this_machine && trace.sighting.as_ref().is_some_and(|sighting| sighting.shown == 0)
     }
 
     /// The comparison of this target with the ones of these names.

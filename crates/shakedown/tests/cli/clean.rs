@@ -12,8 +12,12 @@ use super::{
     program::{command, from, text},
 };
 
-/// No process has this number.
-const DEAD: i32 = i32::MAX;
+/// The name of a process of this namespace, or of one that nobody here sees into, that has a number which none has.
+fn dead(is_elsewhere: bool) -> String {
+    let own = posix::process_name::own();
+    let (namespace, _) = own.split_once('.').unwrap();
+    format!("{namespace}{}.{}", if is_elsewhere { "0" } else { "" }, i32::MAX)
+}
 
 /// Clears away, with this folder for temporary files; what was said.
 fn clean(temporary: &TempDir) -> String {
@@ -32,17 +36,19 @@ fn what_the_dead_have_left_is_cleared_away_and_nothing_else() {
 fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
     let temporary = TempDir::new().unwrap();
     let path = |name: String| temporary.path().join(name);
-    let dead = ["guest", "swarm"].map(|what| path(format!("shakedown-{what}-{DEAD}-0")));
+    let (gone, elsewhere) = (self::dead(false), self::dead(true));
+    let dead = ["guest", "swarm"].map(|what| path(format!("shakedown-{what}-{gone}-0")));
     let others = [
-        path(format!("shakedown-swarm-{}-0", std::process::id())),
-        path(format!("shakedown-{DEAD}-0")),
-        path(format!("shakedown-guest-{DEAD}-0.kept")),
+        path(format!("shakedown-swarm-{}-0", posix::process_name::own())),
+        path(format!("shakedown-swarm-{elsewhere}-0")),
+        path(format!("shakedown-{gone}-0")),
+        path(format!("shakedown-guest-{gone}-0.kept")),
     ];
     for folder in dead.iter().chain(&others) {
         fs::create_dir_all(folder.join("tasks/001")).unwrap();
         fs::write(folder.join("tasks/001/states"), "").unwrap();
     }
-    let link = path(format!("shakedown-guest-{DEAD}-1"));
+    let link = path(format!("shakedown-guest-{gone}-1"));
     std::os::unix::fs::symlink(&others[0], &link).unwrap();
     let said = clean(&temporary);
     for folder in &dead {

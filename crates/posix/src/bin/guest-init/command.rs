@@ -101,6 +101,14 @@ impl Mounter for Program {
         Ok(())
     }
 
+    fn before_op(&mut self) -> rustix::io::Result<()> {
+        self.volume.before_op()
+    }
+
+    fn after_op(&mut self) -> rustix::io::Result<()> {
+        self.volume.after_op()
+    }
+
     fn unmount(&mut self) -> rustix::io::Result<()> {
         unmount(self.mount_point.as_str(), UnmountFlags::empty())?;
         self.wait_for_the_end();

@@ -18,6 +18,7 @@ mod launch;
 mod leaks;
 mod perform;
 mod supervise;
+mod tick;
 mod volume;
 mod worker;
 

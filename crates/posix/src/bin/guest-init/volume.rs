@@ -9,7 +9,10 @@ use std::{
 use posix::{Mounter, loop_device, message::Mount, split_options};
 use rustix::mount::{UnmountFlags, mount, unmount};
 
-use super::worker::{Settles, reread};
+use super::{
+    tick::Tick,
+    worker::{Settles, reread},
+};
 
 /// A loop device on our disk, and where it is mounted.
 pub struct Volume {
@@ -18,6 +21,7 @@ pub struct Volume {
     mount_point: String,
     /// The kernel's count of the requests that it has made of the device and that are not answered.
     under_way: File,
+    last: Tick,
 }
 
 impl Volume {
@@ -28,7 +32,8 @@ impl Volume {
         // What is read ahead is read in vain, and shows as read.
         std::fs::write(format!("/sys/block/loop{number}/queue/read_ahead_kb"), "0")?;
         let under_way = File::open(format!("/sys/block/loop{number}/inflight"))?;
-        Ok(Self { device, path: loop_device::path(number), mount_point: mount_point.to_owned(), under_way })
+        let (path, mount_point, last) = (loop_device::path(number), mount_point.to_owned(), Tick::now());
+        Ok(Self { device, path, mount_point, under_way, last })
     }
 
     /// Where the device lies.
@@ -48,6 +53,16 @@ impl Mounter for Volume {
         let data = std::ffi::CString::new(data).map_err(|_| rustix::io::Errno::INVAL)?;
         self.forget_content()?;
         mount(self.path.as_str(), self.mount_point.as_str(), how.kind.as_str(), flags, data.as_c_str())
+    }
+
+    fn before_op(&mut self) -> rustix::io::Result<()> {
+        self.last.wait();
+        Ok(())
+    }
+
+    fn after_op(&mut self) -> rustix::io::Result<()> {
+        self.last = Tick::now();
+        Ok(())
     }
 
     fn unmount(&mut self) -> rustix::io::Result<()> {

@@ -1,0 +1,77 @@
+//! A target that cannot be had for a moment: nobody is accused of what could not be done then.
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use check::{CheckOptions, Checkable as _, Finding, Promise, RunOptions, Target, Task, View};
+use disk::{BlockSize, Disk, Geometry, Image};
+use explore::Property;
+use vfs::{Errno, Op, Outcome, Reference, Tree};
+
+const ABSENT: Property = Property::critical("absent");
+
+/// A reference whose mount of this number finds nobody there.
+struct Absent {
+    mounts: AtomicU32,
+    at: u32,
+}
+
+impl Target for Absent {
+    type Mounted = Option<Reference>;
+
+    fn mkfs(&self) -> Image {
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 })
+    }
+
+    fn mount(&self, _: &mut Disk) -> Result<Option<Reference>, Errno> {
+        let is_there = self.mounts.fetch_add(1, Ordering::Relaxed) != self.at;
+        Ok(is_there.then(Reference::new))
+    }
+
+    fn step(&self, mounted: &mut Option<Reference>, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
+        Some(mounted.as_mut().ok_or(Errno::EIO).and_then(|reference| reference.apply(&task.op)))
+    }
+
+    fn observe(&self, mounted: &Option<Reference>, _: &Disk) -> Result<Tree, Errno> {
+        mounted.as_ref().map(Reference::tree).ok_or(Errno::EIO)
+    }
+
+    fn complaint(&self, mounted: &Option<Reference>) -> Option<Finding> {
+        mounted.is_none().then(|| Finding { property: ABSENT, detail: "nobody is there".to_owned() })
+    }
+
+    fn invariants(&self, mounted: &Option<Reference>, _: &Disk) -> Vec<Finding> {
+        self.complaint(mounted).into_iter().collect()
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == ABSENT
+    }
+
+    fn encode(&self, mounted: &Option<Reference>, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(mounted.is_some()));
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::default()
+    }
+
+    fn workload(&self, _: &View<'_, Self>, _: &mut Vec<Op>) {}
+}
+
+/// The first mount is that of the fresh file system, the next ones are those of a power cut before the first op: the
+/// recovery, what follows it, and all of that once more, to compare.
+#[test]
+fn who_could_not_be_had_is_all_that_is_told() {
+    let mut met = 0;
+    for at in 0..6 {
+        let target = Absent { mounts: AtomicU32::new(0), at };
+        let report = target.check(CheckOptions::default(), &RunOptions::exhaustive("absent"), &mut |_, _| {}).unwrap();
+        let violated: BTreeSet<&str> = report.violations.iter().map(|found| found.property.as_str()).collect();
+        assert!(violated.iter().all(|property| *property == ABSENT.name), "{at}: {:?}", report.violations);
+        met += violated.len();
+    }
+    assert!(met > 2, "it was missed in {met} cases only");
+}
