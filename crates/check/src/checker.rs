@@ -410,7 +410,8 @@ impl<'a, T: Target> Checker<'a, T> {
             match (&self.workload.script, &self.workload.weighted) {
                 (Some(set), _) => ops.extend(set.children(state.place).map(|(op, _)| op.clone())),
                 (None, Some(weighted)) => {
-                    let offered = |op: &Op| Workload::is_offered(self.target, op, view.tree());
+                    let seen = (view.tree(), state.reference.open_files());
+                    let offered = |op: &Op| Workload::is_offered(self.target, op, seen);
                     ops = weighted.draw(view.tree(), state.ops, offered);
                 }
                 (None, None) => self.target.workload(view, &mut ops),

@@ -54,14 +54,15 @@
 //! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Where one
 //!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.
-//! - **Direct writes** of anything but whole blocks are not asked for: some refuse them, and some do them in another
-//!   way (btrfs, nilfs2).
+//! - **Direct reads and writes** of anything but whole blocks, be it through a slot that was opened for them, are not
+//!   asked for: some refuse them, and some do them in another way (btrfs, nilfs2).
 
 use std::sync::Arc;
 
 use vfs::{
     Data, Entries, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
     Value, WriteAt, WriteVia,
+    open::OpenFiles,
 };
 
 use crate::state::Foreseen;
@@ -252,24 +253,29 @@ fn is_whole(offset: u64, len: u64, block: u64) -> bool {
     offset.is_multiple_of(block) && len.is_multiple_of(block)
 }
 
-/// Whether nothing but the block size of the format decides whether an op is possible.
-pub(crate) fn depends_on_block_size_alone(op: &Op) -> bool {
-    match op {
-        Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } => {
-            is_whole(*offset, *len, *BLOCK_BYTES.start()) && !is_whole(*offset, *len, *BLOCK_BYTES.end())
-        }
-        _ => false,
-    }
+/// How the slot was opened on which an op works; no flags if it works on none that is open.
+pub(crate) fn slot_of(op: &Op, open: &OpenFiles) -> OpenFlags {
+    op.fd().and_then(|fd| open.get(&fd)).map_or(OpenFlags(0), |file| file.flags)
 }
 
-/// Whether what an op comes to depends on the block size of the format, or on how it does direct writes.
-pub(crate) fn depends_on_block_size(op: &Op) -> bool {
+/// Whether what an op comes to depends on the block size of the format, or on how it does direct reads and writes.
+/// `slot`: how the slot was opened on which it works, if it works on one.
+pub(crate) fn depends_on_block_size(op: &Op, slot: OpenFlags) -> bool {
+    let (is_direct, appends) = (slot.contains(OpenFlags::DIRECT), slot.contains(OpenFlags::APPEND));
+    let block = *BLOCK_BYTES.end();
     match op {
-        Op::Write { via: WriteVia::Direct, at: WriteAt::Offset(offset), data, .. } => {
-            !is_whole(*offset, data.len, *BLOCK_BYTES.end())
+        Op::Read { offset, len, .. } if is_direct => !is_whole(*offset, *len, block),
+        Op::Write { at, data, via, .. } if *via == WriteVia::Direct || is_direct && *via == WriteVia::Buffered => {
+            match at {
+                WriteAt::Offset(offset) if !appends => !is_whole(*offset, data.len, block),
+                // Where the end is then, nobody says here.
+                WriteAt::Offset(_) | WriteAt::End => true,
+            }
         }
-        Op::Write { via: WriteVia::Direct, at: WriteAt::End, .. } => true,
-        _ => depends_on_block_size_alone(op),
+        Op::Fallocate { how: Fallocate::CollapseRange | Fallocate::InsertRange, offset, len, .. } => {
+            is_whole(*offset, *len, *BLOCK_BYTES.start()) && !is_whole(*offset, *len, block)
+        }
+        _ => false,
     }
 }
 
@@ -399,7 +405,26 @@ mod tests {
             ("write(\"/f\", at=end, len=1, fill=1)", false),
         ];
         for (op, expected) in cases {
-            assert_eq!(depends_on_block_size(&op.parse().unwrap()), expected, "{op}");
+            assert_eq!(depends_on_block_size(&op.parse().unwrap(), OpenFlags(0)), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn a_slot_can_make_reads_and_writes_direct() {
+        let (direct, appending) = (OpenFlags::DIRECT, OpenFlags(OpenFlags::DIRECT.0 | OpenFlags::APPEND.0));
+        let cases = [
+            ("write(fd=0, offset=4096, len=1, fill=1)", OpenFlags(0), false),
+            ("write(fd=0, offset=4096, len=1, fill=1)", direct, true),
+            ("write(fd=0, offset=4096, len=4096, fill=1)", direct, false),
+            ("write(fd=0, offset=4096, len=4096, fill=1)", appending, true),
+            ("write(fd=0, offset=0, len=1, fill=1, via=mmap)", direct, false),
+            ("read(fd=0, offset=1, len=4096)", direct, true),
+            ("read(fd=0, offset=0, len=4096)", direct, false),
+            ("read(fd=0, offset=1, len=1)", OpenFlags(0), false),
+            ("truncate(fd=0, size=1)", direct, false),
+        ];
+        for (op, slot, expected) in cases {
+            assert_eq!(depends_on_block_size(&op.parse().unwrap(), slot), expected, "{op} {slot:?}");
         }
     }
 

@@ -6,6 +6,7 @@ use disk::Faults;
 use vfs::{
     Errno, Op, Outcome, Path, Reference, Tree, WorkloadSet,
     generate::{ObjectBounds, OpSet},
+    open::OpenFiles,
 };
 
 use crate::{
@@ -50,15 +51,15 @@ impl Workload {
         Self { script: Some(Arc::new(set)), ..Self::default() }
     }
 
-    /// Whether names are short enough for a target and it has an op with these arguments.
-    pub(crate) fn is_offered<T: Target>(target: &T, op: &Op, tree: &Tree) -> bool {
+    /// Whether names are short enough for a target and it has an op with these arguments, on these open files.
+    pub(crate) fn is_offered<T: Target>(target: &T, op: &Op, (tree, open): (&Tree, &OpenFiles)) -> bool {
         let bytes_max = target.name_bytes_max().unwrap_or(usize::MAX);
         let is_short = |path: &&Path| path.as_str().split('/').all(|name| name.len() <= bytes_max);
         target.ops().contains(op.kind())
             && op.paths().iter().all(is_short)
             && target.offers(op, tree)
             && fits(op, tree, target.file_bytes_max())
-            && !legal::depends_on_block_size_alone(op)
+            && !legal::depends_on_block_size(op, legal::slot_of(op, open))
     }
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.
@@ -111,7 +112,8 @@ impl Lack {
     /// What an outcome with which the reference does not agree says about the target.
     pub(crate) fn told_by<T: Target>(target: &T, op: &Op, outcome: &Outcome, before: &Reference) -> Option<Self> {
         let tree = before.tree();
-        if legal::depends_on_block_size_alone(op) && matches!(outcome, Ok(_) | Err(Errno::EINVAL)) {
+        let slot = legal::slot_of(op, before.open_files());
+        if legal::depends_on_block_size(op, slot) && matches!(outcome, Ok(_) | Err(Errno::EINVAL)) {
             return Some(Self::Form);
         }
         match outcome.as_ref().err()? {

@@ -65,6 +65,12 @@ impl Compared {
         !self.now.slots.0.is_empty()
     }
 
+    /// How the slot was opened on which an op works; no flags if it works on none that is open.
+    pub fn slot_of(&self, op: &Op) -> OpenFlags {
+        let opened = op.fd().and_then(|fd| self.now.slots.0.get(&fd));
+        opened.map_or(OpenFlags(0), |(_, flags)| *flags)
+    }
+
     /// Whether a user sees no difference.
     pub fn looks_like(&self, other: &Self) -> bool {
         self.now.slots == other.now.slots && self.now.tree.same_as(&other.now.tree)
