@@ -275,7 +275,8 @@ impl<'a, T: Target> Checker<'a, T> {
         visit: &mut dyn FnMut(Transition<T>),
     ) -> IoCounts {
         let mut next = state.awake(self.target, &self.options);
-        if self.options.faults > 0 {
+        // Requests are counted where one more may fail.
+        if !faults.is_empty() || state.faults < self.options.faults {
             next.disk.arm(faults.clone());
             next.faults += u8::try_from(faults.len()).expect("as many as the options allow");
         }

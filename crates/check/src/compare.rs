@@ -3,7 +3,7 @@
 use disk::{Failing, Fault, Faults, OpIndex};
 use explore::Property;
 use vfs::{
-    Difference, Errno, Op, OpKind, Outcome, Path, Tree, Value,
+    Difference, Errno, Op, OpKind, Outcome, Path, Reference, Tree, Value,
     contract::{Breach, Contract, Event},
     tree::Aspect,
 };
@@ -25,6 +25,8 @@ pub(crate) const OUTCOME: Property = Property::critical("outcome");
 pub(crate) const TREE: Property = Property::critical("tree");
 /// A request failed, and the op did not fail as a whole or succeed as a whole.
 const FAULT: Property = Property::critical("fault");
+/// A request failed, and the op says that it failed, but it was done as a whole.
+const FAILED_BUT_DONE: Property = Property::not_critical("failed-but-done");
 
 /// How far a remount is that has unmounted. If it fails then, the file system is gone, which no failed request excuses.
 const UNMOUNTED: u8 = 1;
@@ -112,12 +114,16 @@ impl<T: Target> State<T> {
         let foreseen = foreseen.unwrap_or_else(|| self.foresee(&done.op));
         let mut finished = self.finish_unexcused(target, (done, outcome), (foreseen, fullness), !faults.is_empty());
         if !faults.is_empty() {
-            for finding in finished.wrong.iter_mut().filter(|finding| finding.is_critical()) {
-                let how = if outcome.is_ok() { "succeeded" } else { "failed" };
+            let how = if outcome.is_ok() { "succeeded" } else { "failed" };
+            for finding in &mut finished.wrong {
                 let Finding { property, detail } = &finding;
-                let detail =
-                    format!("{} while {}, it {how}, but {}: {detail}", done.op, failing(faults), property.name);
-                *finding = Finding { property: FAULT, detail };
+                if *property == FAILED_BUT_DONE {
+                    finding.detail = format!("{} while {}: {detail}", done.op, failing(faults));
+                } else if finding.is_critical() {
+                    let detail =
+                        format!("{} while {}, it {how}, but {}: {detail}", done.op, failing(faults), property.name);
+                    *finding = Finding { property: FAULT, detail };
+                }
             }
         }
         finished
@@ -136,13 +142,11 @@ impl<T: Target> State<T> {
         if is_hurt && is_unmounted && outcome.is_ok() {
             return Finished { wrong: self.come_back(target, may_fail), refused };
         }
-        // Whether an op was done that says that it failed, and may.
-        let may_be_done = outcome.as_ref().is_err_and(|errno| legal::may_fail_when_done(&done.op, *errno));
-        let is_done = is_hurt && may_be_done && {
-            let found = target.observe(&self.mounted, &self.disk);
-            found.is_ok_and(|found| found.same_as(&expected.reference.tree()))
-        };
         let has_given_up = is_hurt && target.has_given_up(&self.mounted);
+        // What one shows that has given up does not come to the disk, so that nothing was done.
+        let done_when_failed =
+            if may_fail && !has_given_up { self.done_when_failed(target, &done.op, outcome) } else { None };
+        let failed_but_done = done_when_failed.as_ref().map(|(_, finding)| finding.clone());
         let part = self.part_that_fits(target, &done.op, outcome);
         let expected = part.as_ref().map_or(expected, |part| self.foresee(part));
         let op = part.as_ref().unwrap_or(&done.op);
@@ -150,7 +154,9 @@ impl<T: Target> State<T> {
         let is_judged = fullness == Fullness::Judged && !is_hurt;
         let room = || if is_judged { self.room_after_all(target, op) } else { None };
         match legal::compare(self.refusing(target, op, is_judged), outcome, &self.reference, &expected) {
-            Agreement::Differ if may_fail && is_done => self.reference = expected.reference,
+            Agreement::Differ | Agreement::Refused if let Some((reference, _)) = done_when_failed => {
+                self.reference = reference;
+            }
             Agreement::Differ if may_fail && outcome.is_err() && !is_unmounted => {}
             Agreement::Differ
                 if is_hurt
@@ -167,7 +173,7 @@ impl<T: Target> State<T> {
         self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         let says_so = outcome.is_ok() && !(is_hurt && legal::promises_nothing(&done.op, self.aftermath.was_told()));
-        if says_so || (may_fail && is_done) {
+        if says_so || failed_but_done.is_some() {
             self.returned(op, done.index, outcome);
         } else {
             self.history.pass_over();
@@ -183,7 +189,23 @@ impl<T: Target> State<T> {
         if self.tasks.is_empty() {
             wrong.extend(target.invariants(&self.mounted, &self.disk));
         }
+        wrong.extend(failed_but_done);
         Finished { wrong, refused }
+    }
+
+    /// What the reference is if an op was done that says that it failed, of those that are done in two parts; and what
+    /// is to be said of it. What could not be opened is not open.
+    fn done_when_failed(&self, target: &T, op: &Op, outcome: &Outcome) -> Option<(Reference, Finding)> {
+        let errno = outcome.as_ref().err()?;
+        let mut reference = self.reference.clone();
+        for part in legal::done_when_failed(op, *errno, reference.open_files())? {
+            reference.apply(&part).ok()?;
+        }
+        let (before, after) = (self.reference.tree(), reference.tree());
+        let found = target.observe(&self.mounted, &self.disk).ok()?;
+        let detail = format!("it failed with {errno}, but it was done");
+        let is_done = !after.same_as(&before) && found.same_as(&after);
+        is_done.then_some((reference, Finding { property: FAILED_BUT_DONE, detail }))
     }
 
     /// What was done of a write that wrote less than it was asked to, if there is no room for the rest.

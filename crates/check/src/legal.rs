@@ -36,13 +36,17 @@
 //!   ("after an error has been reported on one request, subsequent requests on the same file descriptor should return
 //!   0", Documentation/filesystems/vfs.rst). What was pinned before the failure stays pinned. Nobody can say what of a
 //!   later change rests on an earlier one that is gone, so that nothing is pinned until the next mount.
+//!
+//! Not legal, but no damage either, is an op that was done as a whole and says that it failed, while a request or an
+//! allocation of this very op fails (`failed-but-done`, which is not critical; [`done_when_failed`] says which ops). It
+//! is reported, and the search goes on from what was done. Every other op that fails and is seen is `fault`.
+//!
 //! - **A file that was made but could not be opened stays.** open(2) makes the name, then opens what it leads to. If
 //!   there is no memory for the second, Linux says `ENOMEM` and takes nothing back (seen with ext4). No other errno
-//!   excuses it, and only a target that may shut down, while an allocation or request of this very op fails.
+//!   will do.
 //! - **A file that was cut or made longer stays so.** truncate(2) sets the size and then does what follows from it. If
 //!   that fails, ext4, xfs and btrfs say so and do not set the size back. POSIX does not say what a `truncate` that
-//!   failed leaves, and a caller can look. The whole change must be there, or nothing; the same holds for the target
-//!   and the moment as above.
+//!   failed leaves, and a caller can look. The whole change must be there.
 //!
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
 //! put back. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
@@ -60,9 +64,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Data, Entries, Errno, Fallocate, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
-    Value, WriteAt, WriteVia,
-    open::OpenFiles,
+    Data, Entries, Errno, Fallocate, Fd, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
+    Value, WriteAt, WriteVia, open::OpenFiles,
 };
 
 use crate::state::Foreseen;
@@ -165,13 +168,17 @@ pub(crate) fn may_be_unreadable_when_hurt(errno: Errno) -> bool {
     may_say_when_hurt(errno) || errno == Errno::ENOENT
 }
 
-/// Whether an op may have been done although it says that it failed with this.
-pub(crate) fn may_fail_when_done(op: &Op, errno: Errno) -> bool {
+/// An op that is done in two parts, and says with this that the second failed: what was done then, as ops. What could
+/// not be opened is closed again, and slots are as they were (`open`).
+pub(crate) fn done_when_failed(op: &Op, errno: Errno, open: &OpenFiles) -> Option<Vec<Op>> {
     match op {
-        Op::Truncate { .. } => true,
-        Op::Create { .. } => errno == Errno::ENOMEM,
-        Op::Open { flags, .. } => errno == Errno::ENOMEM && flags.contains(OpenFlags::CREAT),
-        _ => false,
+        Op::Truncate { .. } => Some(vec![op.clone()]),
+        Op::Create { .. } if errno == Errno::ENOMEM => Some(vec![op.clone()]),
+        Op::Open { path, flags, mode, .. } if errno == Errno::ENOMEM && flags.contains(OpenFlags::CREAT) => {
+            let fd = (0..=u8::MAX).map(Fd).find(|fd| !open.contains_key(fd))?;
+            Some(vec![Op::Open { path: path.clone(), flags: *flags, mode: *mode, fd }, Op::Close { fd }])
+        }
+        _ => None,
     }
 }
 
@@ -494,12 +501,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_though_it_failed_is_excused_by_want_of_memory_alone() {
-        let may = |op: &str, errno| may_fail_when_done(&op.parse().unwrap(), errno);
+    fn what_was_made_though_it_failed_is_no_damage_for_want_of_memory_alone() {
+        let may = |op: &str, errno| done_when_failed(&op.parse().unwrap(), errno, &OpenFiles::new()).is_some();
         for op in ["create(\"/f\")", "open(\"/f\", O_CREAT|O_RDWR, fd=1)"] {
             assert!(may(op, Errno::ENOMEM) && !may(op, Errno::EIO) && !may(op, Errno::ENOSPC), "{op}");
         }
         assert!(!may("open(\"/f\", O_RDWR, fd=1)", Errno::ENOMEM) && !may("link(\"/f\", \"/g\")", Errno::ENOMEM));
         assert!(may("truncate(\"/f\", size=9)", Errno::EIO));
+    }
+
+    #[test]
+    fn what_was_made_but_not_opened_leaves_slots_as_they_were() {
+        let mut reference = Reference::new();
+        for op in [FILE, "open(\"/f\", O_RDWR, fd=0)", "open(\"/f\", O_RDWR, fd=1)"] {
+            reference.apply(&op.parse().unwrap()).unwrap();
+        }
+        let before = reference.open_files().clone();
+        let op = "open(\"/g\", O_CREAT|O_RDWR, fd=1)".parse().unwrap();
+        for part in done_when_failed(&op, Errno::ENOMEM, &before).unwrap() {
+            reference.apply(&part).unwrap();
+        }
+        assert_eq!(*reference.open_files(), before);
+        assert!(reference.tree().lookup(&vfs::Path::root().join("g")).is_some());
     }
 }

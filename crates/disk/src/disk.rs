@@ -151,16 +151,17 @@ impl Disk {
         self.fault(Failing::Allocation)
     }
 
-    /// The faults that are armed; `None` if requests are not even counted.
-    pub fn armed(&self) -> Option<&Faults> {
-        self.faults.as_ref().map(|faults| faults.faults())
+    /// For a file system that allocates where nobody can ask [`Disk::allocate`]: which of the allocations that it makes
+    /// from now on fails, counted from 0, if one does. `None` if they are not even counted, or one has failed. Whoever
+    /// runs it lets that one fail, and says afterwards [how many there were](Disk::count_allocations).
+    pub fn allocation_that_fails(&self) -> Option<Option<u64>> {
+        self.faults.as_ref()?.unseen_that_fails()
     }
 
-    /// Counts allocations that a file system makes where nobody can ask [`Disk::allocate`]: whoever runs it lets those
-    /// fail that are [armed](Disk::armed), and says afterwards how many there were to choose from.
+    /// Counts such allocations, up to the one that failed. They are numbered through from one call to the next.
     pub fn count_allocations(&self, count: u64) {
         if let Some(faults) = &self.faults {
-            faults.count_allocations(count);
+            faults.count_unseen(count);
         }
     }
 

@@ -92,21 +92,34 @@ impl IoCounts {
 pub(crate) struct ArmedFaults {
     faults: Faults,
     done: Cell<IoCounts>,
+    /// How many allocations were made out of our sight.
+    unseen: Cell<u64>,
     held: Cell<bool>,
 }
 
 impl ArmedFaults {
     pub(crate) fn new(faults: Faults) -> Self {
-        Self { faults, done: Cell::default(), held: Cell::default() }
+        Self { faults, done: Cell::default(), unseen: Cell::default(), held: Cell::default() }
     }
 
-    pub(crate) fn faults(&self) -> &Faults {
-        &self.faults
+    /// Of the allocations that are made out of our sight from now on, the one that fails, counted from 0, if one is to
+    /// fail at all; `None` if it has.
+    pub(crate) fn unseen_that_fails(&self) -> Option<Option<u64>> {
+        let mut allocations = self.faults.iter().filter(|fault| fault.what == Failing::Allocation).peekable();
+        if allocations.peek().is_none() {
+            return Some(None);
+        }
+        allocations.filter_map(|fault| fault.after.checked_sub(self.unseen.get())).min().map(Some)
     }
 
-    /// Counts allocations that were made, or failed, out of our sight.
-    pub(crate) fn count_allocations(&self, count: u64) {
-        if !self.held.get() {
+    /// Counts allocations that were made out of our sight. None can be chosen to fail beside another: whoever lets one
+    /// fail counts no more after it.
+    pub(crate) fn count_unseen(&self, count: u64) {
+        if self.held.get() {
+            return;
+        }
+        self.unseen.set(self.unseen.get() + count);
+        if self.faults.iter().all(|fault| fault.what != Failing::Allocation) {
             let mut done = self.done.get();
             done.allocations += count;
             self.done.set(done);

@@ -33,6 +33,7 @@ mod start;
 mod storage;
 mod target;
 mod vhost;
+mod watch;
 
 pub use console::{Complaint, Console, complaint};
 pub use described::Described;

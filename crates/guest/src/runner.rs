@@ -15,9 +15,10 @@ use crate::{
     Complaint, FileSystem, GuestError, Storage,
     pool::{Pool, Seat, pin},
     serve::NoDisk,
-    session::{Done, Failed, Session, SessionId},
+    session::{Failed, Session, SessionId},
     storage::{Again, Live, Looked},
     target::Mounted,
+    watch::{again, given, is_mount, looked_at, watched},
 };
 
 /// The kernel panicked, oopsed, warned, or was killed by what it did.
@@ -99,13 +100,26 @@ impl Runner {
         Ok(seat)
     }
 
+    /// A guest with nothing mounted that has only warmed up, in the place of one that waits. How many allocations a
+    /// mount makes depends on all that was mounted before: the files that the kernel shows of it are numbered on and
+    /// on, and a tree of their numbers needs another node now and then.
+    pub fn fresh_seat(&self) -> Result<Seat, Trouble> {
+        drop(self.pool.take(None));
+        self.boot()
+    }
+
     /// A guest in this session, whose disk looks like `image`.
     pub fn seat_in(&self, session: &Session, image: &Image) -> Result<Seat, Trouble> {
         let mut seat = self.take(Some(session.id))?;
         let _pinned = pin(seat.guest.core());
         let is_there = |(there, disk): &(SessionId, Image)| *there == session.id && disk.hash() == image.hash();
         if !seat.mounted.as_ref().is_some_and(is_there) {
-            self.clear(&mut seat)?;
+            if session.failed.allocation.is_some() {
+                drop(seat);
+                seat = self.boot()?;
+            } else {
+                self.clear(&mut seat)?;
+            }
             let reached = self.replay(&mut seat, session)?;
             if reached.hash() != image.hash() {
                 return Err(Trouble::Nondeterministic);
@@ -144,7 +158,26 @@ impl Runner {
     /// Unmounts what a guest has mounted and gives it back; what came of it, and what is wrong then.
     pub fn end(&self, mut seat: Seat, storage: &mut dyn Storage, session: &Session) -> Result<Ended, Trouble> {
         let _pinned = pin(seat.guest.core());
-        let answer = run(&mut seat, storage, &[Step::Unmount])?.pop().unwrap_or(Err(Errno::EIO));
+        let answer = one(&mut seat, storage, &Step::Unmount)?;
+        self.ended(seat, answer, session)
+    }
+
+    /// The same live; what failed then as well. An unmount that fails for want of memory has not begun. It is tried
+    /// again, as whoever calls it would; in this guest, since no other has closed the files already.
+    pub fn end_live(&self, mut seat: Seat, disk: &mut Disk, session: &Session) -> Result<(Ended, Failed), Trouble> {
+        let _pinned = pin(seat.guest.core());
+        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
+        let step = watched(Step::Unmount, live.disk);
+        let tried = one(&mut seat, &mut live, &step)?;
+        let (mut answer, allocation) = looked_at(&step, tried, live.disk);
+        if answer.is_err() && allocation.is_some() {
+            answer = one(&mut seat, &mut live, &Step::Unmount)?;
+        }
+        let failed = Failed { requests: live.failed, allocation };
+        Ok((self.ended(seat, answer, session)?, failed))
+    }
+
+    fn ended(&self, mut seat: Seat, answer: Answer, session: &Session) -> Result<Ended, Trouble> {
         seat.mounted = None;
         if answer.is_err() {
             return Ok((answer, None));
@@ -172,14 +205,17 @@ impl Runner {
     fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Image, Trouble> {
         let mut disk = Again::new(session.base.clone());
         disk.fail(&session.failed.requests);
-        let _ = self.mount(seat, &mut disk)?;
+        let mounted = self.mount(seat, &mut disk, &again(self.mount_step(), session.failed.allocation))?;
+        if given(&mounted).is_err() {
+            return Err(Trouble::Nondeterministic);
+        }
         disk.fail(&[]);
         run(seat, &mut disk, &[Step::Observe])?;
         if session.saw_failures() {
             // Requests fail by their number, and looking makes requests, too.
             for done in &session.done {
                 disk.fail(&done.failed.requests);
-                run(seat, &mut disk, &[step_again(done)])?;
+                run(seat, &mut disk, &[again(Step::Run(done.op.clone()), done.failed.allocation)])?;
                 disk.fail(&[]);
                 run(seat, &mut disk, &[Step::Observe])?;
             }
@@ -198,16 +234,13 @@ impl Runner {
 
     /// Mounts, in another guest if this one has lost memory: what it hands out then is not what a fresh one hands out,
     /// and some of that comes to the disk. It says so before it has asked anything of the disk.
-    fn mount(&self, seat: &mut Seat, storage: &mut dyn Storage) -> Result<Answer, Trouble> {
-        let mut mount =
-            |seat: &mut Seat| Ok(run(seat, storage, &[self.mount_step()])?.pop().unwrap_or(Err(Errno::EIO)));
-        match mount(seat) {
-            Ok(Err(Errno::ENOTEMPTY)) => {
-                *seat = self.boot()?;
-                mount(seat)
-            }
-            mounted => mounted,
+    fn mount(&self, seat: &mut Seat, storage: &mut dyn Storage, step: &Step) -> Result<Answer, Trouble> {
+        let mounted = one(seat, storage, step)?;
+        if matches!(given(&mounted), Err(Errno::ENOTEMPTY)) {
+            *seat = self.boot()?;
+            return Ok(one(seat, storage, step)?);
         }
+        Ok(mounted)
     }
 
     /// Runs one step live, looks at what it left, and gives the guest back.
@@ -220,13 +253,12 @@ impl Runner {
     ) -> Result<(Answer, Mounted), Trouble> {
         let _pinned = pin(seat.guest.core());
         let mut live = Live::new(disk, self.file_system.flushes_are_lies);
-        let answer = match step {
-            Step::Mount(_) => self.mount(&mut seat, &mut live)?,
-            step => run(&mut seat, &mut live, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO)),
-        };
+        let mounts = is_mount(step);
+        let answer = if mounts { self.mount(&mut seat, &mut live, step)? } else { one(&mut seat, &mut live, step)? };
         let requests = live.failed;
-        let session = session(Failed { requests, allocation: allocation_failed(step, &answer, disk) });
-        if matches!((step, &answer), (Step::Mount(_), Err(_))) {
+        let (answer, allocation) = looked_at(step, answer, disk);
+        let session = session(Failed { requests, allocation });
+        if mounts && answer.is_err() {
             seat.mounted = None;
             let complaint = self.put_back(seat, &session, KERNEL_BUG);
             let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
@@ -273,25 +305,6 @@ pub fn seen(answer: Option<Answer>) -> (Result<Tree, Errno>, Option<Arc<Finding>
 
 /// What an unmount answered, and what was wrong with the kernel then.
 pub(crate) type Ended = (Answer, Option<Arc<Finding>>);
-
-/// What was done, with the same allocation failing.
-fn step_again(Done { op, failed }: &Done) -> Step {
-    match failed.allocation {
-        None => Step::Run(op.clone()),
-        failing => Step::Try { op: op.clone(), failing },
-    }
-}
-
-/// The allocation that failed, if one did; and the disk is told how many there were that might fail.
-fn allocation_failed(step: &Step, answer: &Answer, disk: &Disk) -> Option<u32> {
-    let (Step::Try { failing, .. }, Ok(Got::Tried { allocations, .. })) = (step, answer) else { return None };
-    // After one that fails, the kernel counts no more, so none can be chosen to fail with it.
-    let Some(number) = *failing else {
-        disk.count_allocations(u64::from(*allocations));
-        return None;
-    };
-    (*allocations > number).then_some(number)
-}
 
 /// Why a step could not be made.
 pub(crate) enum Trouble {
@@ -357,6 +370,11 @@ impl Trouble {
 pub(crate) fn of_the_machine(what: &dyn Display) -> Arc<Finding> {
     let detail = format!("the machine is at fault, not the file system: could not {what}");
     Arc::new(Finding { property: UNAVAILABLE, detail })
+}
+
+/// One step, and what came of it.
+fn one(seat: &mut Seat, storage: &mut dyn Storage, step: &Step) -> Result<Answer, GuestError> {
+    Ok(run(seat, storage, std::slice::from_ref(step))?.pop().unwrap_or(Err(Errno::EIO)))
 }
 
 pub(crate) fn run(seat: &mut Seat, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {

@@ -115,6 +115,7 @@ mod tests {
             begin(),
             Session::begin(other, Failed::default()),
             Session::begin(image.clone(), request(0)),
+            Session::begin(image.clone(), allocation(0)),
             begin().after(&Op::Sync, Failed::default()),
             begin().after(&Op::Sync, request(1)),
             begin().after(&Op::Sync, allocation(1)),

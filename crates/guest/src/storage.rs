@@ -32,7 +32,7 @@ fn block(sector: u64) -> Option<Block> {
 /// The disk of the state under check: every request is logged there, and fails where it is told to.
 #[derive(Debug)]
 pub struct Live<'d> {
-    disk: &'d mut Disk,
+    pub(crate) disk: &'d mut Disk,
     flushes_are_lies: bool,
     requests: u32,
     /// Which requests failed, by their number since this was made.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use check::{Finding, Promise, Target, Task, View};
-use disk::{Disk, Failing, Image};
+use disk::{Disk, Image};
 use explore::Property;
 use posix::{
     FILE_BYTES_MAX,
@@ -29,7 +29,7 @@ use crate::{
     pool::Pool,
     runner::{DAMAGE_REPORTED, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
-    storage::Live,
+    watch::watched,
 };
 
 /// fsck finds something wrong with what the kernel has recovered or unmounted, or cannot repair what it is there to
@@ -146,11 +146,10 @@ impl GuestTarget {
     fn end(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
         let runner = &self.prepared().runner;
         let seat = runner.seat_in(&mounted.session, disk.image());
-        let mut live = Live::new(disk, self.file_system.flushes_are_lies);
-        match seat.and_then(|seat| runner.end(seat, &mut live, &mounted.session)) {
-            Ok((answer, complaint)) => {
-                // A request that failed just now explains what is said of the disk.
-                let counts = |finding: &Arc<Finding>| live.failed.is_empty() || finding.property != DAMAGE_REPORTED;
+        match seat.and_then(|seat| runner.end_live(seat, disk, &mounted.session)) {
+            Ok(((answer, complaint), failed)) => {
+                // What failed just now explains what is said of the disk.
+                let counts = |finding: &Arc<Finding>| failed.is_none() || finding.property != DAMAGE_REPORTED;
                 mounted.complaint = complaint.filter(counts);
                 answer.map(|_| ())
             }
@@ -184,13 +183,6 @@ fn judged(checked: io::Result<Checked>, is_well: impl FnOnce(Verdict) -> bool) -
     }
 }
 
-/// An op as a guest is asked to do it: if faults are tried, allocations are counted, and one of them may fail.
-fn step(op: &Op, disk: &Disk) -> Step {
-    let Some(armed) = disk.armed() else { return Step::Run(op.clone()) };
-    let failing = armed.iter().find(|fault| fault.what == Failing::Allocation).map(|fault| fault.after);
-    Step::Try { op: op.clone(), failing: failing.map(|number| u32::try_from(number).unwrap_or(u32::MAX)) }
-}
-
 impl Mounted {
     /// Nothing is mounted, because the guest is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
@@ -222,7 +214,9 @@ impl Target for GuestTarget {
             let session = Session::begin(base.clone(), failed);
             if is_excused { session.excused() } else { session }
         };
-        let mounted = runner.empty_seat().and_then(|seat| runner.run_and_look(seat, disk, &runner.mount_step(), begin));
+        let step = watched(runner.mount_step(), disk);
+        let seat = if matches!(step, Step::Try { .. }) { runner.fresh_seat() } else { runner.empty_seat() };
+        let mounted = seat.and_then(|seat| runner.run_and_look(seat, disk, &step, begin));
         match mounted {
             Ok((Ok(_), mounted)) => Ok(mounted),
             Ok((Err(_), mounted)) if mounted.complaint.is_some() => Ok(mounted),
@@ -255,17 +249,13 @@ impl Target for GuestTarget {
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed| session.after(&task.op, failed);
-        let step = step(&task.op, disk);
+        let step = watched(Step::Run(task.op.clone()), disk);
         let done =
             runner.seat_in(&session, disk.image()).and_then(|seat| runner.run_and_look(seat, disk, &step, after));
         Some(match done {
             Ok((answer, now)) => {
                 *mounted = now;
-                answer.and_then(|got| match got {
-                    Got::Value(value) => Ok(value),
-                    Got::Tried { outcome, .. } => outcome,
-                    Got::Done | Got::Names(_) | Got::Said(_) | Got::Tree(_) => Err(Errno::EIO),
-                })
+                answer.and_then(|got| if let Got::Value(value) = got { Ok(value) } else { Err(Errno::EIO) })
             }
             Err(trouble) => {
                 *mounted = Mounted::lost(session, trouble);

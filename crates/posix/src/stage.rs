@@ -89,11 +89,20 @@ pub trait Mounter {
     /// Lets time pass.
     fn sleep(&mut self, seconds: u32);
 
-    /// Does an op while the allocation of memory with this number fails, and counts those that the kernel makes for it:
-    /// none, where they cannot be counted.
-    fn watch(&mut self, failing: Option<u32>, op: &mut dyn FnMut() -> Outcome) -> (Outcome, u32) {
+    /// Does an op.
+    fn perform(&mut self, op: &mut dyn FnMut() -> Outcome) -> Outcome {
+        op()
+    }
+
+    /// Counts the allocations of memory that the kernel makes in the next call that performs, mounts or unmounts, and
+    /// lets the one with this number fail, where that can be done.
+    fn watch(&mut self, failing: Option<u32>) {
         let _ = failing;
-        (op(), 0)
+    }
+
+    /// How many there were, up to the one that failed; none, where they cannot be counted. Nothing is watched any more.
+    fn watched(&mut self) -> u32 {
+        0
     }
 }
 
@@ -149,6 +158,11 @@ impl<M: Mounter> Stage<M> {
                 self.mounter.sleep(*seconds);
                 Ok(Got::Done)
             }
+            Step::Try { step, failing } => {
+                self.mounter.watch(*failing);
+                let answer = Box::new(self.perform(step));
+                Ok(Got::Tried { answer, allocations: self.mounter.watched() })
+            }
             Step::FileSystems => self.mounter.file_systems().map(Got::Names).map_err(errno),
             Step::Reset if self.mounted.is_none() => self.mounter.reset().map(|()| Got::Done).map_err(errno),
             Step::FindLeaks if self.mounted.is_none() => self.mounter.find_leaks().map(Got::Said).map_err(errno),
@@ -161,13 +175,6 @@ impl<M: Mounter> Stage<M> {
                 self.mounter.rest();
                 open_and_close(op, self.mounted.as_deref().unwrap_or_default());
                 Ok(Got::Done)
-            }
-            Step::Try { op, failing } => {
-                self.mounter.before_op().map_err(errno)?;
-                let Self { mounter, files, .. } = self;
-                let (outcome, allocations) = mounter.watch(*failing, &mut || files.apply(op));
-                mounter.after_op().map_err(errno)?;
-                Ok(Got::Tried { outcome, allocations })
             }
             Step::Observe => match observe(self.mounted.as_deref().unwrap_or_default()) {
                 Ok(tree) => Ok(Got::Tree(tree)),
@@ -183,9 +190,10 @@ impl<M: Mounter> Stage<M> {
 
     /// Does an op; what it came to.
     fn run(&mut self, op: &Op) -> Result<Outcome, Errno> {
-        self.mounter.before_op().map_err(errno)?;
-        let outcome = self.files.apply(op);
-        self.mounter.after_op().map_err(errno)?;
+        let Self { mounter, files, .. } = self;
+        mounter.before_op().map_err(errno)?;
+        let outcome = mounter.perform(&mut || files.apply(op));
+        mounter.after_op().map_err(errno)?;
         Ok(outcome)
     }
 

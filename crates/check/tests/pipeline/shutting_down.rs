@@ -32,6 +32,8 @@ enum Flaw {
     Undeclared,
     /// When it stops in the middle of an op, it goes on as if nothing had happened.
     GoesOn,
+    /// It has made a file before it finds no memory for it.
+    FailsWhenDone,
     /// What a failed write needed is never given back.
     LeaksWhatFailed,
     /// What the second file needs is never given back.
@@ -81,7 +83,12 @@ impl Fragile {
         if memory.files[file] {
             return Err(Errno::EEXIST);
         }
-        if disk.allocate().is_err() {
+        let is_allocated = disk.allocate().is_ok();
+        if !is_allocated && self.0 == Flaw::FailsWhenDone {
+            memory.files[file] = true;
+            return Err(Errno::ENOMEM);
+        }
+        if !is_allocated {
             memory.files[1 - file] = true;
             memory.is_read_only = self.0 != Flaw::GoesOn;
             return Err(Errno::ENOMEM);
@@ -203,6 +210,20 @@ fn what_goes_beyond_giving_up_is_found() {
             assert_eq!(violated(&spared), [""; 0], "{flaw:?}");
         }
     }
+}
+
+/// An op that was done is told of if it says that it failed, and that is all: what follows is right.
+#[test]
+fn what_was_done_though_it_failed_is_told_and_gone_on_from() {
+    let target = Fragile(Flaw::FailsWhenDone);
+    for crash in [CrashMode::Off, CrashMode::Flushed, CrashMode::Subsets] {
+        let report = search(&target, faulty(crash));
+        assert_eq!(violated(&report), ["failed-but-done"], "{crash}: {:?}", report.violations);
+        assert!(report.depth > 2, "the search goes on: {report:?}");
+    }
+    let trace = minimised(&target, &trace_of(&target, faulty(CrashMode::Off), "failed-but-done"));
+    let says = "while its allocation 1 fails: it failed with ENOMEM, but it was done";
+    assert_eq!(trace.detail, format!(r#"create("/a", mode=0644) {says}"#));
 }
 
 /// `sync` cannot say that it failed, and pins nothing then; `fsync` can.

@@ -2,7 +2,7 @@
 //! work.
 
 use check::Target as _;
-use disk::{Disk, Entry, EntryKind, Failing, Faults, Image};
+use disk::{Disk, Entry, EntryKind, Failing, Fault, Faults, Image};
 use guest::{FileSystem, FileSystemKind, GuestTarget};
 use vfs::{Reference, Tree};
 
@@ -242,6 +242,55 @@ fn allocations(target: &GuestTarget, op: &str) -> u64 {
     disk.disarm().of(Failing::Allocation)
 }
 
+/// How many allocations a remount of a fresh image makes: in the unmount, and in all.
+fn allocations_of_a_remount(target: &GuestTarget) -> (u64, u64) {
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    disk.arm(Faults::new());
+    target.unmount(&mut mounted, &mut disk).unwrap();
+    let unmounted = disk.io_counts().of(Failing::Allocation);
+    target.mount(&mut disk).unwrap();
+    (unmounted, disk.disarm().of(Failing::Allocation))
+}
+
+#[test]
+fn a_remount_allocates_more_than_an_op() {
+    let Some(target) = target(ext4()) else { return };
+    let (unmounting, remounting) = allocations_of_a_remount(&target);
+    assert!(unmounting > 0 && remounting > unmounting, "{unmounting} {remounting}");
+    assert!(remounting > 3 * allocations(&target, "create(\"/f\")"), "{remounting}");
+}
+
+/// What could be mounted though an allocation failed is restored with the same allocation failing.
+#[test]
+fn a_mount_in_which_an_allocation_failed_is_done_again() {
+    let Some(target) = target(ext4()) else { return };
+    let (unmounting, remounting) = allocations_of_a_remount(&target);
+    let mut mounted_at_once = 0;
+    for after in 0..remounting {
+        let mut disk = Disk::new(target.mkfs());
+        let mut mounted = target.mount(&mut disk).unwrap();
+        disk.arm([Fault { what: Failing::Allocation, after }].into_iter().collect());
+        target.unmount(&mut mounted, &mut disk).unwrap();
+        let first = target.mount(&mut disk);
+        assert!(first.is_ok() || after >= unmounting, "allocation {after} is one of the unmount");
+        mounted_at_once += u64::from(first.is_ok() && after >= unmounting);
+        let mounted = first.or_else(|_| target.mount(&mut disk)).unwrap();
+        assert_eq!(target.complaint(&mounted), None, "allocation {after}");
+        disk.disarm();
+        let finish = |op: &str| {
+            let (mut mounted, mut disk) = (mounted.clone(), disk.clone());
+            target.step(&mut mounted, &mut disk, &mut task(op, 0)).unwrap().unwrap();
+            assert_eq!(target.complaint(&mounted), None, "allocation {after}");
+            disk.image().hash()
+        };
+        let live = finish("create(\"/f\")");
+        finish("mkdir(\"/d\")");
+        assert_eq!(finish("create(\"/f\")"), live, "allocation {after}");
+    }
+    assert!(mounted_at_once > 0, "some of {remounting} are not needed for a mount");
+}
+
 /// A kernel makes things at the first mount that it has from then on. Which allocation fails must not depend on that.
 #[test]
 fn a_fresh_guest_allocates_what_it_allocates_later() {
@@ -251,6 +300,8 @@ fn a_fresh_guest_allocates_what_it_allocates_later() {
         let ops = ["fsync(\"/\")", "mkdir(\"/d\")", "create(\"/f\")"];
         let first = ops.map(counted);
         assert!(first.iter().all(|count| *count > 0), "{first:?}");
+        let remount = allocations_of_a_remount(&target);
         assert_eq!(ops.map(counted), first, "{}", kind.name());
+        assert_eq!(allocations_of_a_remount(&target), remount, "{}", kind.name());
     }
 }

@@ -62,11 +62,14 @@ pub enum Flaw {
     /// A truncate that would make a file larger is refused, as a file system without holes might do it. Nothing is
     /// wrong on the disk: it is the outcome that POSIX does not have.
     GrowRefused,
+    /// A truncate that finds no memory for what follows from the new size says so, and leaves the size set: ext4, xfs
+    /// and btrfs. It shows only when allocations fail.
+    TruncateFailsLate,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::NoBarrier,
         Self::DataAfterCommit,
         Self::StaleData,
@@ -89,6 +92,7 @@ impl Flaw {
         Self::PanicsWithoutMemory,
         Self::FuaUndeclared,
         Self::GrowRefused,
+        Self::TruncateFailsLate,
     ];
 
     /// Its name in options.
@@ -116,6 +120,7 @@ impl Flaw {
             Self::PanicsWithoutMemory => "panics-without-memory",
             Self::FuaUndeclared => "fua-undeclared",
             Self::GrowRefused => "grow-refused",
+            Self::TruncateFailsLate => "truncate-fails-late",
         }
     }
 }

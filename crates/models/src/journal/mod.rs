@@ -267,7 +267,15 @@ impl Nodes for Journal {
     }
 
     fn truncate(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino, size: u64) -> Result<(), Errno> {
-        self.change(memory, disk, |change| change.truncate(ino, size))
+        self.change(memory, disk, |change| change.truncate(ino, size))?;
+        if self.is(Flaw::TruncateFailsLate) { disk.allocate().map_err(io) } else { Ok(()) }
+    }
+
+    fn undo(&self, memory: &mut Memory, before: Memory, errno: Errno) {
+        // Nothing but such a truncate changes what a user sees before it finds no memory.
+        if errno != Errno::ENOMEM || !self.is(Flaw::TruncateFailsLate) {
+            *memory = before;
+        }
     }
 
     fn fsync(&self, memory: &mut Memory, disk: &mut Disk, ino: Ino) -> Result<(), Errno> {

@@ -128,6 +128,20 @@ fn a_lookup_that_takes_no_memory_for_no_such_name() {
 }
 
 #[test]
+fn a_truncate_that_fails_when_it_is_done() {
+    let violated_with = |faults, flaw| {
+        let bounds = Bounds { ops: "create,truncate,sync", depth: 3, crash: Subsets, workers: 2 };
+        let options = CheckOptions { faults, ..CheckOptions::default() };
+        let report = search_with(Variant { flaw, ..Variant::default() }, options, bounds);
+        assert_eq!(critical(&report), [""; 0], "{flaw:?}");
+        violated(&report)
+    };
+    assert_eq!(violated_with(1, Some(Flaw::TruncateFailsLate)), ["failed-but-done"]);
+    assert_eq!(violated_with(0, Some(Flaw::TruncateFailsLate)), [""; 0], "while there is memory, nothing is wrong");
+    assert_eq!(violated_with(1, None), [""; 0]);
+}
+
+#[test]
 fn recoveries_that_cannot_be_relied_on() {
     assert_found(Flaw::ReplayExpectsWork, "create,sync", 2, Subsets, "recovery-panics");
     assert_found(Flaw::ReplayUsesClock, "create,sync", 2, Subsets, "recovery-nondeterministic");

@@ -7,7 +7,7 @@
 mod tree;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use vfs::{Errno, Op, Outcome, Tree, Value};
+use vfs::{Errno, Op, Tree, Value};
 
 /// What init is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +17,10 @@ pub enum Step {
     Mount(Mount),
     /// Do an op.
     Run(Op),
-    /// Do an op, and count the allocations of memory that the kernel makes for it.
+    /// Do an op, mount or unmount, and count the allocations of memory that the kernel makes in that very call.
     Try {
-        /// The op.
-        op: Op,
+        /// What is done.
+        step: Box<Step>,
         /// Which of these allocations fails, counted from 0.
         failing: Option<u32>,
     },
@@ -90,10 +90,10 @@ pub enum Got {
     Names(Vec<String>),
     /// An op returned this.
     Value(Value),
-    /// An op that was tried came to this.
+    /// What was tried came to this.
     Tried {
-        /// What it returned.
-        outcome: Outcome,
+        /// What the step gave.
+        answer: Box<Answer>,
         /// The allocations that it made, up to the one that failed. None, if the kernel cannot count them.
         allocations: u32,
     },

@@ -183,7 +183,9 @@ impl Mounter for Disk {
         self.mounted_at = Instant::now();
         self.before_op()?;
         let source = self.source(how.medium);
-        let mounted = source.and_then(|source| mount(source, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str()));
+        let mounted = source.and_then(|source| {
+            self.allocations.call(|| mount(source, MOUNT_POINT, how.kind.as_str(), flags, data.as_c_str()))
+        });
         if let (Err(_), Some(flash)) = (mounted, &mut self.flash) {
             flash.leave()?;
         }
@@ -198,7 +200,7 @@ impl Mounter for Disk {
 
     fn unmount(&mut self) -> io::Result<()> {
         self.before_op()?;
-        unmount(MOUNT_POINT, UnmountFlags::empty())?;
+        self.allocations.call(|| unmount(MOUNT_POINT, UnmountFlags::empty()))?;
         self.flash.as_mut().map_or(Ok(()), Flash::leave)
     }
 
@@ -228,8 +230,16 @@ impl Mounter for Disk {
         wait(&Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 });
     }
 
-    fn watch(&mut self, failing: Option<u32>, op: &mut dyn FnMut() -> Outcome) -> (Outcome, u32) {
-        self.allocations.watch(failing, op)
+    fn perform(&mut self, op: &mut dyn FnMut() -> Outcome) -> Outcome {
+        self.allocations.call(op)
+    }
+
+    fn watch(&mut self, failing: Option<u32>) {
+        self.allocations.watch(failing);
+    }
+
+    fn watched(&mut self) -> u32 {
+        self.allocations.count()
     }
 }
 

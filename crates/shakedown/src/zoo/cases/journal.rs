@@ -227,6 +227,17 @@ pub const CASES: &[Case] = &[
         Off,
         ("create,truncate", 4),
     ),
+    Case {
+        faults: 1,
+        ..Case::searched(
+            "journal-truncate-fails-late",
+            "out of memory, a truncate says that it failed, and was done",
+            ["model:journal?flaw=truncate-fails-late", "model:journal"],
+            "failed-but-done",
+            Off,
+            ("create,truncate", 4),
+        )
+    },
     Case::searched(
         "journal-replay-expects-work",
         "replay panics where nothing was committed yet",
