@@ -53,8 +53,9 @@
 //! excused where an op through a slot asks for more and changes nothing that can be seen. And
 //!
 //! - **Names that belong to the file system.** What mkfs or fsck of a guest or of the host puts into the root is left
-//!   out where the tree is read, each name with its reason (`posix::HIDDEN`): what was moved to `lost+found` is lost to
-//!   its user, whatever it is. Ops on such a name are not asked for.
+//!   out where the tree is read, each name with its reason (`posix::Hidden`), or because whoever describes the file
+//!   system says so: what was moved to `lost+found` is lost to its user, whatever it is. Ops on such a name are not
+//!   asked for.
 //! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Where one
 //!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.

@@ -6,7 +6,7 @@
 
 use crate::{
     Block, Corruptor, CrashMode, DiskLog, Entry, EntryKind, Failing, Faults, Geometry, Image, IoCounts, IoError,
-    OpIndex, Position, ReadSet, content_hash, faults::ArmedFaults, read_set::Recorder,
+    OpIndex, Position, ReadSet, UnseenAllocations, content_hash, faults::ArmedFaults, read_set::Recorder,
 };
 
 /// A disk with a volatile cache.
@@ -151,11 +151,11 @@ impl Disk {
         self.fault(Failing::Allocation)
     }
 
-    /// For a file system that allocates where nobody can ask [`Disk::allocate`]: which of the allocations that it makes
-    /// from now on fails, counted from 0, if one does. `None` if they are not even counted, or one has failed. Whoever
-    /// runs it lets that one fail, and says afterwards [how many there were](Disk::count_allocations).
-    pub fn allocation_that_fails(&self) -> Option<Option<u64>> {
-        self.faults.as_ref()?.unseen_that_fails()
+    /// For a file system that allocates where nobody can ask [`Disk::allocate`]: what is done about the allocations that
+    /// it makes from now on. Whoever runs it lets one fail if need be, and says afterwards
+    /// [how many there were](Disk::count_allocations).
+    pub fn unseen_allocations(&self) -> UnseenAllocations {
+        self.faults.as_ref().map_or(UnseenAllocations::Ignored, |faults| faults.unseen())
     }
 
     /// Counts such allocations, up to the one that failed. They are numbered through from one call to the next.

@@ -87,6 +87,17 @@ impl IoCounts {
     }
 }
 
+/// What is done about allocations that a file system makes where nobody can ask [`Disk::allocate`](crate::Disk::allocate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnseenAllocations {
+    /// They are not even counted: no faults are tried, or the one that was to fail has failed.
+    Ignored,
+    /// They are counted, and none fails.
+    Counted,
+    /// They are counted, and the one with this number fails, counted from 0 from now on.
+    Failing(u64),
+}
+
 /// Armed faults. Reads are counted through a shared reference, as borrowed reads need it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArmedFaults {
@@ -102,14 +113,14 @@ impl ArmedFaults {
         Self { faults, done: Cell::default(), unseen: Cell::default(), held: Cell::default() }
     }
 
-    /// Of the allocations that are made out of our sight from now on, the one that fails, counted from 0, if one is to
-    /// fail at all; `None` if it has.
-    pub(crate) fn unseen_that_fails(&self) -> Option<Option<u64>> {
+    /// What is done about those that are made out of our sight from now on.
+    pub(crate) fn unseen(&self) -> UnseenAllocations {
         let mut allocations = self.faults.iter().filter(|fault| fault.what == Failing::Allocation).peekable();
         if allocations.peek().is_none() {
-            return Some(None);
+            return UnseenAllocations::Counted;
         }
-        allocations.filter_map(|fault| fault.after.checked_sub(self.unseen.get())).min().map(Some)
+        let next = allocations.filter_map(|fault| fault.after.checked_sub(self.unseen.get())).min();
+        next.map_or(UnseenAllocations::Ignored, UnseenAllocations::Failing)
     }
 
     /// Counts allocations that were made out of our sight. None can be chosen to fail beside another: whoever lets one

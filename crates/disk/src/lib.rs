@@ -48,7 +48,7 @@ pub use crash::{
 };
 pub use cut::{Cut, NotPending};
 pub use disk::Disk;
-pub use faults::{Failing, Fault, Faults, IoCounts};
+pub use faults::{Failing, Fault, Faults, IoCounts, UnseenAllocations};
 pub use geometry::{BadBlockSize, Block, BlockSize, Geometry, IoError};
 pub use image::{Image, content_hash};
 pub use log::{DiskLog, Entry, EntryIndex, EntryKind, OpIndex, Position};

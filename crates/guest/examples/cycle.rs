@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn line(kind: FileSystemKind) -> Result<String, Box<dyn Error>> {
     let file_system = kind.usual();
     let fresh = fsck::make(&file_system)?;
-    let kernel = Kernel::built(false)?;
+    let kernel = Kernel::built(guest::PLAIN)?;
     let start = Instant::now();
     let mut guest = Guest::boot(&kernel, u64::from(fresh.geometry().blocks), 0)?;
     let boot = start.elapsed();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posix::{
-    LOST_AND_FOUND,
+    is_hidden,
     message::{Medium, Mount},
 };
 use vfs::{
@@ -206,9 +206,9 @@ impl FileSystem {
         }
     }
 
-    /// The kinds of ops that it has. Of one that nobody knows, the user says which to do (`--ops`).
+    /// The kinds of ops that it has.
     pub fn ops(&self) -> OpSet {
-        self.facts().map_or(ALL_OPS, |kind| kind.ops)
+        self.facts().map_or_else(Described::ops, |kind| kind.ops)
     }
 
     /// Whether names are removed, and modes and owners changed, where they lie: that takes no room.
@@ -231,10 +231,10 @@ impl FileSystem {
 
     /// Whether it has an op, of a kind that it has, with these arguments.
     pub fn offers(&self, op: &Op) -> bool {
-        let hidden = self.facts().map_or(&[LOST_AND_FOUND][..], |kind| kind.hidden);
+        let hidden = self.hidden();
         let is_hidden = |path: &&Path| {
             let in_root = path.as_str().split('/').find(|name| !name.is_empty());
-            in_root.is_some_and(|name| hidden.iter().any(|hidden| hidden.means(name.as_bytes())))
+            in_root.is_some_and(|name| hidden.iter().any(|hidden| is_hidden(hidden, name.as_bytes())))
         };
         if op.paths().iter().any(is_hidden) {
             return false;
@@ -243,7 +243,16 @@ impl FileSystem {
             (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
             (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
             (Op::Fallocate { how, .. }, Ok(kind)) => kind.fallocate.contains(how),
-            _ => true,
+            (_, Ok(_)) => true,
+            (op, Err(described)) => described.offers(op),
+        }
+    }
+
+    /// Names in its root that are no part of what a user sees.
+    fn hidden(&self) -> Vec<String> {
+        match self.facts() {
+            Ok(kind) => kind.hidden.iter().map(|hidden| hidden.name.to_owned()).collect(),
+            Err(described) => described.hidden.clone(),
         }
     }
 
@@ -251,30 +260,26 @@ impl FileSystem {
     pub fn bounds(&self) -> ObjectBounds {
         match self.facts() {
             Ok(kind) => ObjectBounds { fallocate: kind.fallocate.to_vec(), ..bounds(kind.ops) },
-            Err(_) => bounds_of_any(),
+            Err(described) => described.bounds(),
         }
     }
 
     /// What it shows in its own way.
     pub fn conventions(&self) -> Conventions {
-        self.facts().map_or_else(|described| described.conventions, |kind| kind.conventions)
+        self.facts().map_or_else(Described::conventions, |kind| kind.conventions)
     }
 
-    /// How it is mounted. One that nobody knows has in its root what most have.
+    /// How it is mounted.
     pub fn mount(&self) -> Mount {
-        let Ok(Kind { mount_options, hidden, emptied, .. }) = self.facts() else {
-            return Mount {
-                kind: self.name().to_owned(),
-                medium: Medium::Disk,
-                options: self.options.clone(),
-                hidden: vec![LOST_AND_FOUND.name.to_owned()],
-                emptied: Vec::new(),
-            };
-        };
-        let options: Vec<&str> = [*mount_options, &self.options].into_iter().filter(|some| !some.is_empty()).collect();
-        let hidden = hidden.iter().map(|hidden| hidden.name.to_owned()).collect();
-        let emptied = emptied.iter().map(ToString::to_string).collect();
-        Mount { kind: self.name().to_owned(), medium: self.medium(), options: options.join(","), hidden, emptied }
+        let (always, emptied) = self.facts().map_or(("", &[][..]), |kind| (kind.mount_options, kind.emptied));
+        let options: Vec<&str> = [always, &self.options].into_iter().filter(|some| !some.is_empty()).collect();
+        Mount {
+            kind: self.name().to_owned(),
+            medium: self.medium(),
+            options: options.join(","),
+            hidden: self.hidden(),
+            emptied: emptied.iter().map(ToString::to_string).collect(),
+        }
     }
 
     /// Whether every op is durable when it returns.

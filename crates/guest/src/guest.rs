@@ -26,6 +26,7 @@ use crate::{
     randomness::Randomness,
     serve::{NoDisk, serve},
     start::{Prepared, prepare},
+    symbols,
     vhost::{Device, Event, Request, RequestKind, Status, VhostError},
 };
 
@@ -89,6 +90,7 @@ pub struct Guest {
     answers: Vec<u8>,
     randomness: Option<Randomness>,
     kernel_process: Option<Pid>,
+    program: PathBuf,
     core: usize,
     folder: PathBuf,
     supervisor: Child,
@@ -115,6 +117,7 @@ impl Guest {
             answers: Vec::new(),
             randomness: None,
             kernel_process: None,
+            program: kernel.program().to_owned(),
             core,
             folder,
             supervisor,
@@ -225,6 +228,7 @@ impl Guest {
         self.console.drain();
         let complaint = self.console.complaint().map(|complaint| complaint.text);
         let console = complaint.unwrap_or_else(|| self.console.tail());
+        let console = symbols::with_functions(&console, &self.program);
         match error {
             GuestError::Died { .. } => GuestError::Died { console },
             GuestError::Hung { .. } => GuestError::Hung { console },

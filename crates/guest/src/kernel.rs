@@ -1,8 +1,11 @@
 //! Which kernel guests run: a program, and where in it the random state lies.
 
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::Arc,
 };
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,6 +19,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Kernel {
     program: PathBuf,
+    /// Keeps the program from being removed, if it could be.
+    _in_use: Option<Arc<File>>,
     /// Empty if nobody knows.
     random_state: Vec<Variable>,
     debug: bool,
@@ -29,10 +34,19 @@ pub struct Kernel {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// None was built.
-    #[error("start a guest: no kernel was built yet; build one with: {}", build_command(*debug))]
+    #[error("start a guest: no kernel was built yet; build one with: {}", build_command(name))]
     NotBuilt {
-        /// Whether one with debugging aids was asked for.
-        debug: bool,
+        /// Which one was asked for.
+        name: &'static str,
+    },
+    /// None was built under this name.
+    #[error("use kernel={name}: no kernel was built under this name, only {}; build one with: \
+             shakedown kernel build --name {name}", there.join(", "))]
+    NotNamed {
+        /// The name.
+        name: String,
+        /// Those that are there.
+        there: Vec<String>,
     },
     /// Neither `XDG_CACHE_HOME` nor `HOME` says where things are kept.
     #[error("find the guest kernel: HOME is not set")]
@@ -42,9 +56,14 @@ pub enum KernelError {
     Broken(PathBuf, String),
 }
 
-fn build_command(debug: bool) -> &'static str {
-    if debug { "shakedown kernel build --debug" } else { "shakedown kernel build" }
+fn build_command(name: &str) -> &'static str {
+    if name == DEBUG { "shakedown kernel build --debug" } else { "shakedown kernel build" }
 }
+
+/// The kernel that was built last.
+pub const PLAIN: &str = "plain";
+/// The one with debugging aids that was built last.
+pub const DEBUG: &str = "debug";
 
 /// The program's name in a kernel's folder.
 pub(crate) const PROGRAM: &str = "linux";
@@ -54,15 +73,29 @@ pub(crate) const RANDOM_STATE: &str = "random-state";
 pub(crate) const FILE_SYSTEMS: &str = "file-systems";
 
 impl Kernel {
-    /// The kernel that was built last, with debugging aids or without.
+    /// The kernel of this name: [`PLAIN`], [`DEBUG`], or one that was given to it when it was built.
     ///
     /// # Errors
     /// There is none, or it cannot be used.
-    pub fn built(debug: bool) -> Result<Self, KernelError> {
+    pub fn built(name: &str) -> Result<Self, KernelError> {
         let cache = folder::cache().ok_or(KernelError::NoHome)?;
-        let current = cache.join(current(debug));
-        let key = std::fs::read_to_string(&current).map_err(|_| KernelError::NotBuilt { debug })?;
-        Self::in_folder(&cache.join(key.trim()), debug)
+        let not_built = || match name {
+            PLAIN => KernelError::NotBuilt { name: PLAIN },
+            DEBUG => KernelError::NotBuilt { name: DEBUG },
+            name => KernelError::NotNamed { name: name.to_owned(), there: Self::names() },
+        };
+        let find = || folder::meant_by(&cache, name).ok_or_else(not_built);
+        let (folder, debug) = find()?;
+        Self::in_folder(&folder, debug).or_else(|error| match find()? {
+            // One that was built meanwhile has taken its place.
+            (other, debug) if other != folder => Self::in_folder(&other, debug),
+            _ => Err(error),
+        })
+    }
+
+    /// The names of the kernels that were built.
+    pub fn names() -> Vec<String> {
+        folder::cache().map(|cache| folder::names(&cache)).unwrap_or_default()
     }
 
     /// The kernel in a folder, with debugging aids or without.
@@ -83,7 +116,8 @@ impl Kernel {
         }
         let file_systems = std::fs::read_to_string(folder.join(FILE_SYSTEMS)).unwrap_or_default();
         let file_systems = file_systems.lines().map(ToOwned::to_owned).collect();
-        Ok(Self { program, random_state, debug, modules: Vec::new(), file_systems })
+        let in_use = folder::in_use(&program).map(Arc::new);
+        Ok(Self { program, _in_use: in_use, random_state, debug, modules: Vec::new(), file_systems })
     }
 
     /// The kernel that Debian has built, if it is installed. It has no virtual time, and nobody knows where its random
@@ -96,6 +130,7 @@ impl Kernel {
         let program = PathBuf::from(DEBIAN_PROGRAM);
         (program.is_file() && disk.is_file()).then(|| Self {
             program,
+            _in_use: None,
             random_state: Vec::new(),
             debug: false,
             modules: vec![disk],
@@ -109,9 +144,10 @@ impl Kernel {
         let said = Command::new(&self.program).arg("--version").stdin(Stdio::null()).output();
         let release = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
         let debug = if self.debug { " with debugging aids" } else { "" };
-        let key = self.program.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let folder = self.program.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let key = folder.split('-').next().unwrap_or_default();
         let origin = if self.modules.is_empty() { format!("built as {key}") } else { "built by Debian".to_owned() };
-        let program = std::fs::read(&self.program).map(|program| xxh3_64(&program)).unwrap_or_default();
+        let program = program_hash(&self.program).unwrap_or_default();
         format!("Linux {release}{debug}, {origin}, program {program:016x}")
     }
 
@@ -167,9 +203,9 @@ fn built_in_file_systems(built_in: &str) -> Vec<String> {
     names
 }
 
-/// The file that says which kernel was built last.
-pub(crate) fn current(debug: bool) -> &'static str {
-    if debug { "current-debug" } else { "current" }
+/// By what a program is told from others.
+pub(crate) fn program_hash(program: &Path) -> io::Result<u64> {
+    Ok(xxh3_64(&std::fs::read(program)?))
 }
 
 /// The variables of the random state in the output of `nm -S`.
@@ -212,6 +248,7 @@ mod tests {
             std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             let kernel = Kernel {
                 program: file,
+                _in_use: None,
                 random_state: Vec::new(),
                 debug,
                 modules: Vec::new(),

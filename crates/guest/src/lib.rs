@@ -31,15 +31,16 @@ mod serve;
 mod session;
 mod start;
 mod storage;
+mod symbols;
 mod target;
 mod vhost;
 mod watch;
 
 pub use console::{Complaint, Console, complaint};
-pub use described::Described;
+pub use described::{Described, Lacked};
 pub use file_system::{FileSystem, FileSystemKind, Which, bounds_of_any};
 pub use guest::{Guest, GuestError};
-pub use kernel::{Kernel, KernelError};
+pub use kernel::{DEBUG, Kernel, KernelError, PLAIN};
 pub use runner::{UNAVAILABLE, seen};
 pub use start::program;
 pub use storage::{Again, Live, Looked, Storage};

@@ -35,6 +35,8 @@ const PATH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 pub(crate) const IMAGE: &str = "/proc/self/fd/0";
 /// The moment at which all of it happens.
 const NOW: &str = "1000000000";
+/// The moment at which e2fsck looks: what a guest has written would lie in its future otherwise, and it would say so.
+const LATER: &str = "1100000000";
 
 impl Program {
     /// Where it lies.
@@ -81,7 +83,7 @@ fn fixed_command(image: &File, path: &OsStr) -> io::Result<Command> {
     command.env_clear().env("PATH", path).env("LC_ALL", "C").env("TZ", "UTC").env("LD_PRELOAD", fixed()?);
     // Fills what is allocated with the complement: zeros.
     command.env("MALLOC_PERTURB_", "255");
-    command.env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", NOW);
+    command.env("E2FSPROGS_FAKE_TIME", NOW).env("E2FSCK_TIME", LATER);
     // The configuration of the host must not decide what is checked: without one, the programs have their own.
     command.env("MKE2FS_CONFIG", "/nonexistent").env("E2FSCK_CONFIG", "/nonexistent");
     Ok(command)

@@ -40,7 +40,8 @@ const FSCK_NOT_CLEAN: Property = Property::critical("fsck-not-clean");
 #[derive(Debug)]
 pub struct GuestTarget {
     file_system: FileSystem,
-    debug: bool,
+    /// The name of the kernel.
+    kernel: String,
     /// How far the workload goes if the user asks for nothing, and if the user asks for ops.
     usual: ObjectBounds,
     all: ObjectBounds,
@@ -83,11 +84,11 @@ pub struct Mounted {
 }
 
 impl GuestTarget {
-    /// The file system in guests of the kernel that was built last, with debugging aids or without.
-    pub fn new(file_system: FileSystem, debug: bool) -> Self {
+    /// The file system in guests of the kernel of this name, see [`Kernel::built`].
+    pub fn new(file_system: FileSystem, kernel: &str) -> Self {
         let all = file_system.bounds();
         let usual = ObjectBounds { ops: all.ops.intersection(OpSet::DEFAULT), ..all.clone() };
-        Self { file_system, debug, usual, all, ground: OnceLock::new() }
+        Self { file_system, kernel: kernel.to_owned(), usual, all, ground: OnceLock::new() }
     }
 
     fn ground(&self) -> Result<&Ground, NotHere> {
@@ -98,7 +99,7 @@ impl GuestTarget {
         if let Some(missing) = self.file_system.missing_program() {
             return Err(NotHere(missing));
         }
-        let kernel = Kernel::built(self.debug).map_err(|error| NotHere(error.to_string()))?;
+        let kernel = Kernel::built(&self.kernel).map_err(|error| NotHere(error.to_string()))?;
         if let Some(missing) = kernel.lacks(self.file_system.name()) {
             return Err(NotHere(missing));
         }

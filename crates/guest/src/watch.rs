@@ -1,13 +1,16 @@
 //! Allocations of memory that fail in a guest: steps whose allocations are counted, and what is learnt of them.
 
-use disk::Disk;
+use disk::{Disk, UnseenAllocations};
 use posix::message::{Answer, Got, Step};
 use vfs::Errno;
 
 /// A step as a guest is asked to do it: if faults are tried, allocations are counted, and one of them may fail.
 pub(crate) fn watched(step: Step, disk: &Disk) -> Step {
-    let Some(failing) = disk.allocation_that_fails() else { return step };
-    let failing = failing.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    let failing = match disk.unseen_allocations() {
+        UnseenAllocations::Ignored => return step,
+        UnseenAllocations::Counted => None,
+        UnseenAllocations::Failing(number) => Some(u32::try_from(number).unwrap_or(u32::MAX)),
+    };
     Step::Try { step: Box::new(step), failing }
 }
 
@@ -52,11 +55,11 @@ mod tests {
     use crate::storage::SECTOR;
 
     /// What a kernel answers that makes so many allocations in a call, if it is let.
-    fn answered(step: &Step, makes: u32) -> Answer {
-        let Step::Try { failing, .. } = step else { return Ok(Got::Done) };
+    fn answered(step: &Step, makes: u32) -> Got {
+        let Step::Try { failing, .. } = step else { return Got::Done };
         let fails = failing.is_some_and(|number| number < makes);
         let answer = Box::new(if fails { Err(Errno::ENOMEM) } else { Ok(Got::Done) });
-        Ok(Got::Tried { answer, allocations: failing.map_or(makes, |number| makes.min(number + 1)) })
+        Got::Tried { answer, allocations: failing.map_or(makes, |number| makes.min(number + 1)) }
     }
 
     /// The allocation that fails in each of three calls, and how many may be chosen afterwards.
@@ -65,7 +68,7 @@ mod tests {
         disk.arm(failing.map(|after| Fault { what: Failing::Allocation, after }).into_iter().collect());
         let failed = [3, 5, 5].map(|makes| {
             let step = watched(Step::Unmount, &disk);
-            let (answer, failed) = looked_at(&step, answered(&step, makes), &disk);
+            let (answer, failed) = looked_at(&step, Ok(answered(&step, makes)), &disk);
             assert_eq!(answer.is_err(), failed.is_some());
             failed
         });

@@ -18,7 +18,7 @@ mod transfer;
 
 pub use caller::Caller;
 pub use files::Files;
-pub use observe::{FILE_BYTES_MAX, FSCK_REC, HIDDEN, Hidden, LOST_AND_FOUND, NILFS, Unseen, observe};
+pub use observe::{FILE_BYTES_MAX, FSCK_REC, Hidden, LOST_AND_FOUND, NILFS, Unseen, is_hidden, observe};
 pub use shut_in::shut_in;
 pub use stage::{Mounter, Stage, split_options};
 

@@ -46,18 +46,13 @@ pub const FSCK_REC: Hidden = Hidden {
     reason: "files that fsck.fat makes of lost clusters and names by number, as others put them into lost+found",
 };
 
-/// Everything that is hidden in some file system.
-pub const HIDDEN: [Hidden; 3] = [LOST_AND_FOUND, NILFS, FSCK_REC];
-
-impl Hidden {
-    /// Whether this is such a name.
-    pub fn means(&self, entry: &[u8]) -> bool {
-        match self.name.strip_suffix('*') {
-            Some(beginning) => {
-                entry.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
-            }
-            None => entry == self.name.as_bytes(),
+/// Whether a name in the root is meant by one that is hidden, see [`Hidden::name`].
+pub fn is_hidden(hidden: &str, entry: &[u8]) -> bool {
+    match hidden.strip_suffix('*') {
+        Some(beginning) => {
+            entry.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning.as_bytes()))
         }
+        None => entry == hidden.as_bytes(),
     }
 }
 
@@ -84,12 +79,12 @@ impl From<io::Errno> for Unseen {
     }
 }
 
-/// What a user sees. Identities are given in the order of the walk.
+/// What a user sees, without what is hidden in the root ([`is_hidden`]). Identities are given in the order of the walk.
 ///
 /// # Errors
 /// The file system cannot be read, contradicts itself, or shows what no op can have made: a device, a pipe, a file of
 /// absurd size.
-pub fn observe(hidden: &[Hidden]) -> Result<Tree, Unseen> {
+pub fn observe(hidden: &[String]) -> Result<Tree, Unseen> {
     let mut walk = Walk { seen: BTreeMap::new(), nodes: BTreeMap::new(), buffer: vec![0; XATTR_BYTES_MAX] };
     let root = walk.visit_root(hidden)?;
     Ok(Tree { root, nodes: Arc::new(walk.nodes) })
@@ -97,7 +92,7 @@ pub fn observe(hidden: &[Hidden]) -> Result<Tree, Unseen> {
 
 /// Opens what an op may have changed and closes it again, as [`observe`] would with all else: at a close, file systems
 /// give back what they have reserved, or write what replaces something. They do so for a file that was changed since.
-pub(crate) fn open_and_close(op: &Op, hidden: &[Hidden]) {
+pub(crate) fn open_and_close(op: &Op, hidden: &[String]) {
     let paths = op.paths();
     if paths.is_empty() || op.fd().is_some() {
         // Which file that is, nobody knows by name.
@@ -121,14 +116,14 @@ struct Walk {
 }
 
 impl Walk {
-    fn visit_root(&mut self, hidden: &[Hidden]) -> Result<NodeId, Unseen> {
+    fn visit_root(&mut self, hidden: &[String]) -> Result<NodeId, Unseen> {
         let root = open(CWD, "/", OFlags::DIRECTORY)?;
         let stat = fstat(&root)?;
         let (id, _) = self.identify(&stat)?;
         let mut entries = entries(&root)?;
         let mut nlink = link_count(&stat);
         entries.retain(|(entry, file_type)| {
-            let is_hidden = hidden.iter().any(|hidden| hidden.means(entry));
+            let is_hidden = hidden.iter().any(|hidden| is_hidden(hidden, entry));
             nlink = nlink.saturating_sub(u32::from(is_hidden && *file_type == FileType::Directory));
             !is_hidden
         });
@@ -327,8 +322,9 @@ mod tests {
 
     #[test]
     fn only_what_is_named_is_hidden() {
-        assert!(LOST_AND_FOUND.means(b"lost+found") && !LOST_AND_FOUND.means(b"lost"));
-        assert!(FSCK_REC.means(b"FSCK0000.REC") && FSCK_REC.means(b"fsck0001.rec") && !FSCK_REC.means(b"FSCK"));
+        let (lost, rec) = (LOST_AND_FOUND.name, FSCK_REC.name);
+        assert!(is_hidden(lost, b"lost+found") && !is_hidden(lost, b"lost"));
+        assert!(is_hidden(rec, b"FSCK0000.REC") && is_hidden(rec, b"fsck0001.rec") && !is_hidden(rec, b"FSCK"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use rustix::{
 use vfs::{Errno, Op, Outcome};
 
 use crate::{
-    Files, HIDDEN, Hidden, Unseen, errno,
+    Files, Unseen, errno,
     message::{Answer, Got, Mount, Step},
     observe,
     observe::open_and_close,
@@ -90,6 +90,9 @@ pub trait Mounter {
     fn sleep(&mut self, seconds: u32);
 
     /// Does an op.
+    ///
+    /// # Errors
+    /// What the op came to.
     fn perform(&mut self, op: &mut dyn FnMut() -> Outcome) -> Outcome {
         op()
     }
@@ -114,7 +117,7 @@ pub struct Stage<M> {
     old_root: OwnedFd,
     files: Files,
     /// What is hidden of what is mounted.
-    mounted: Option<Vec<Hidden>>,
+    mounted: Option<Vec<String>>,
     /// Whether it could be written to when it was mounted.
     could_be_written: bool,
 }
@@ -203,8 +206,7 @@ impl<M: Mounter> Stage<M> {
         }
         self.mounter.mount(how).map_err(errno)?;
         let entered = chroot(self.mount_point.as_str()).and_then(|()| chdir("/"));
-        let is_hidden = |one: &Hidden| how.hidden.iter().any(|name| name == one.name);
-        self.mounted = Some(HIDDEN.into_iter().filter(is_hidden).collect());
+        self.mounted = Some(how.hidden.clone());
         if let Err(error) = entered {
             let _ = self.leave(M::unmount);
             return Err(errno(error));

@@ -424,6 +424,7 @@ pub enum KernelCommand {
 #[command(after_help = "Examples:
   shakedown kernel build                        Debian's linux-source-6.1; as root, installs what it takes
   shakedown kernel build --source ~/linux       a kernel tree of yours, with your change in it
+  shakedown kernel build --source ~/linux --name old    the same, for kernel=old, beside others
   shakedown kernel build --debug                a second kernel with KASAN and lockdep, for kernel=debug
   shakedown kernel build --enable UDF_FS        with one more file system, for guest:other?type=udf
 
@@ -439,6 +440,9 @@ pub struct KernelBuild {
     /// An option of the kernel that is switched on besides; may be given several times
     #[arg(long, value_name = "OPTION")]
     pub enable: Vec<String>,
+    /// What to call it, for kernel=NAME; the kernels that are there stay what they are
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 /// `shakedown mount`.

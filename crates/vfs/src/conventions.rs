@@ -19,7 +19,31 @@ pub struct Conventions {
     pub names: Names,
     /// Extended attributes that the file system makes up by itself and lists with the user's, which no op makes and
     /// which are left out: what a Macintosh knows about an icon (hfsplus), or where owner and mode are kept (ntfs3).
-    pub own_attributes: &'static [&'static str],
+    pub own_attributes: OwnAttributes,
+}
+
+/// Which extended attributes are the file system's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OwnAttributes {
+    /// These.
+    Named(&'static [&'static str]),
+    /// All: there is no op by which a user could make one.
+    All,
+}
+
+impl Default for OwnAttributes {
+    fn default() -> Self {
+        Self::Named(&[])
+    }
+}
+
+impl OwnAttributes {
+    fn contain(self, name: &str) -> bool {
+        match self {
+            Self::Named(names) => names.contains(&name),
+            Self::All => true,
+        }
+    }
 }
 
 /// How a file system counts the links of a directory.
@@ -93,19 +117,19 @@ impl Conventions {
         dir_links: DirLinks::WithSubdirectories,
         modes: Modes::Kept,
         names: Names::AsGiven,
-        own_attributes: &[],
+        own_attributes: OwnAttributes::Named(&[]),
     };
 
     /// A tree of such a file system in the terms of the reference. What does not keep to the conventions is left as it
     /// is, so that it shows.
     #[must_use]
     pub fn in_terms_of_the_reference(self, tree: Tree) -> Tree {
-        if self.dir_links == DirLinks::WithSubdirectories && self.own_attributes.is_empty() {
+        if self.dir_links == DirLinks::WithSubdirectories && self.own_attributes == OwnAttributes::Named(&[]) {
             return tree;
         }
         let translate = |node: &Arc<Node>| {
             let mut node = Node::clone(node);
-            node.xattrs.retain(|name, _| !self.own_attributes.contains(&&**name));
+            node.xattrs.retain(|name, _| !self.own_attributes.contain(name));
             if self.dir_links == DirLinks::AlwaysOne {
                 node.nlink = links(&tree, &node);
             }
@@ -163,7 +187,9 @@ mod tests {
             let conventions = Conventions { own_attributes, ..Conventions::POSIX };
             conventions.in_terms_of_the_reference(reference.tree()).same_as(&expected)
         };
-        assert!(shows(&["user.a"]) && !shows(&["user.b"]) && !shows(&[]));
+        let named = OwnAttributes::Named;
+        assert!(shows(named(&["user.a"])) && !shows(named(&["user.b"])) && !shows(named(&[])));
+        assert!(shows(OwnAttributes::All));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub mod tree;
 pub mod workloads;
 
 pub use contents::Contents;
-pub use conventions::{Conventions, DirLinks, Modes, Names};
+pub use conventions::{Conventions, DirLinks, Modes, Names, OwnAttributes};
 pub use entries::Entries;
 pub use errno::Errno;
 pub use flags::OpenFlags;

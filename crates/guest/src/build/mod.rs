@@ -3,24 +3,25 @@
 //! The source is Debian's package, or a tree of the user's. Objects are kept beside the result, in the cache: a second
 //! build of a tree that was changed compiles what was changed.
 
+mod job;
 mod options;
 mod source;
 mod tools;
 
 use std::{
-    fs,
-    io::{self, BufRead as _, BufReader},
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread::available_parallelism,
 };
 
+use explore::Stop;
 use posix::message::{Got, Step};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
     Guest, Kernel, folder,
-    kernel::{self, FILE_SYSTEMS, PROGRAM, RANDOM_STATE, parse_symbols},
+    kernel::{DEBUG, FILE_SYSTEMS, PLAIN, PROGRAM, RANDOM_STATE, parse_symbols, program_hash},
     randomness::VARIABLES,
     serve::NoDisk,
 };
@@ -34,7 +35,25 @@ pub struct Order {
     pub debug: bool,
     /// Options of the kernel that are switched on besides, as `UDF_FS`.
     pub enable: Vec<String>,
+    /// What it is asked for by, if not as the plain one or the one for debugging.
+    pub name: Option<String>,
+    /// Ends the build when somebody asks.
+    pub stop: Stop,
 }
+
+impl Order {
+    /// The name that means the kernel when it was built.
+    fn name(&self) -> Result<&str, BuildError> {
+        let usual = if self.debug { DEBUG } else { PLAIN };
+        let Some(name) = self.name.as_deref() else { return Ok(usual) };
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        let is_name = !name.is_empty() && !name.starts_with('-') && name.chars().all(is_part);
+        if is_name && !RESERVED.contains(&name) { Ok(name) } else { Err(BuildError::NoName(name.to_owned())) }
+    }
+}
+
+/// Kernels that have their names already; the last one comes with a package of Debian.
+const RESERVED: [&str; 3] = [PLAIN, DEBUG, "debian"];
 
 /// What is being done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +103,11 @@ pub enum BuildError {
     /// An option that is none.
     #[error("switch on {0:?}: an option of the kernel is named in capitals, digits and underscores, as UDF_FS")]
     NoOption(String),
+    /// A name that is none, or that is taken.
+    #[error(
+        "call a kernel {0:?}: a name has letters, digits, hyphens and underscores, and is not plain, debug or debian"
+    )]
+    NoName(String),
     /// A kernel that was built, and does not run.
     #[error("boot the kernel that was built: {0}")]
     DoesNotBoot(String),
@@ -101,24 +125,29 @@ pub enum BuildError {
 /// Something is missing, or the build fails.
 pub fn build(order: &Order, progress: &mut dyn FnMut(Progress)) -> Result<Built, BuildError> {
     let fragment = options::fragment(order.debug) + &options::enabled(&order.enable)?;
+    let name = order.name()?;
     let cache = folder::cache().ok_or(BuildError::NoHome)?;
+    let wait = "waiting: somebody else builds a kernel";
+    let _lock = folder::lock(&cache, &order.stop, || progress(Progress::Doing(wait.to_owned())))?;
     tools::require(progress)?;
     let source = source::find(order.source.as_deref(), progress)?;
     let key = format!("{:032x}", xxh3_128(format!("{}\n{fragment}", source.identity).as_bytes()));
-    let folder = cache.join(&key);
-    let program = folder.join(PROGRAM);
-    let was_there = source.never_changes && folder.join(FILE_SYSTEMS).is_file();
-    if !was_there {
+    let there = source.never_changes.then(|| folder::finished(&cache, &key)).flatten();
+    let was_there = there.is_some();
+    let folder = if let Some(folder) = there {
+        folder
+    } else {
         let objects = cache.join("objects").join(&key);
         fs::create_dir_all(&objects)?;
-        let tree = source::unpacked(&source, &cache, progress)?;
+        let tree = source::unpacked(&source, &cache, &order.stop, progress)?;
         configure(&tree, &objects, &fragment, order, progress)?;
-        compile(&tree, &objects, progress)?;
+        compile(&tree, &objects, &order.stop, progress)?;
         progress(Progress::Doing("booting".to_owned()));
-        store(&objects, &folder, order.debug)?;
-    }
-    fs::write(cache.join(kernel::current(order.debug)), format!("{key}\n"))?;
-    Ok(Built { program, was_there })
+        store(&objects, &cache, &key, order.debug)?
+    };
+    folder::call(&cache, name, &folder, order.debug)?;
+    folder::sweep(&cache, &key)?;
+    Ok(Built { program: folder.join(PROGRAM), was_there })
 }
 
 fn make(tree: &Path, objects: &Path) -> Command {
@@ -143,10 +172,10 @@ fn configure(
     let new = objects.join("config.new");
     let mut make = make(tree, objects);
     make.arg("alldefconfig").env("KCONFIG_ALLCONFIG", &file).env("KCONFIG_CONFIG", &new);
-    let output = make.output()?;
-    if !output.status.success() {
-        let said = tools::last_words(&[output.stdout, output.stderr].concat());
-        return Err(BuildError::Failed { step: "its configuration", said });
+    let mut said = Vec::new();
+    let status = job::run(make, &order.stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
+    if !status.success() {
+        return Err(BuildError::Failed { step: "its configuration", said: tools::last_words(&said) });
     }
     let config = fs::read_to_string(&new)?;
     if let Some(name) = order.enable.iter().find(|name| !options::is_on(&config, name)) {
@@ -170,36 +199,29 @@ fn replace_if_other(file: &Path, content: &str) -> io::Result<()> {
     if fs::read_to_string(file).is_ok_and(|known| known == content) { Ok(()) } else { fs::write(file, content) }
 }
 
-fn compile(tree: &Path, objects: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), BuildError> {
+fn compile(tree: &Path, objects: &Path, stop: &Stop, progress: &mut dyn FnMut(Progress)) -> Result<(), BuildError> {
     progress(Progress::Doing("compiling".to_owned()));
     let jobs = available_parallelism().map_or(1, usize::from);
-    let (output, errors) = io::pipe()?;
     let mut make = make(tree, objects);
-    make.arg(format!("-j{jobs}")).arg(PROGRAM).stdout(errors.try_clone()?).stderr(errors);
-    let mut child = make.spawn()?;
-    // The command holds the other ends of the pipe, which would never end.
-    drop(make);
+    make.arg(format!("-j{jobs}")).arg(PROGRAM);
     let (mut compiled, mut said) = (0, Vec::new());
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
-        let text = String::from_utf8_lossy(&line).into_owned();
-        if let Some(file) = text.trim_start().strip_prefix("CC ") {
+    let status = job::run(make, stop, &mut |line| {
+        if let Some(file) = line.trim_start().strip_prefix("CC ") {
             compiled += 1;
             progress(Progress::Compiled(compiled, file.trim().to_owned()));
         } else {
-            said.extend_from_slice(&line);
-            said.push(b'\n');
+            said.extend_from_slice(format!("{line}\n").as_bytes());
         }
-    }
-    if child.wait()?.success() {
+    })?;
+    if status.success() {
         Ok(())
     } else {
         Err(BuildError::Failed { step: "compiling", said: tools::last_words(&said) })
     }
 }
 
-/// Puts what guests need into the folder, all of it or nothing, and only if it boots.
-fn store(objects: &Path, folder: &Path, debug: bool) -> Result<(), BuildError> {
+/// Puts what guests need into a folder of the cache, all of it or nothing, and only if it boots.
+fn store(objects: &Path, cache: &Path, key: &str, debug: bool) -> Result<PathBuf, BuildError> {
     let built = objects.join(PROGRAM);
     let symbols = Command::new("nm").arg("-S").arg(&built).output()?;
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
@@ -207,8 +229,9 @@ fn store(objects: &Path, folder: &Path, debug: bool) -> Result<(), BuildError> {
     if let Some(missing) = VARIABLES.iter().find(|name| !found.iter().any(|variable| variable.name == **name)) {
         return Err(BuildError::Unfit(format!("the variable {missing}, in which random numbers would be kept")));
     }
+    let folder = folder::of_program(cache, key, program_hash(&built)?);
     let lines = found.iter().map(|one| format!("{:x} {:x} d {}\n", one.address, one.len, one.name));
-    let new = folder.with_extension("new");
+    let new = folder::unfinished(cache, key);
     if new.exists() {
         fs::remove_dir_all(&new)?;
     }
@@ -217,9 +240,11 @@ fn store(objects: &Path, folder: &Path, debug: bool) -> Result<(), BuildError> {
     fs::copy(&built, new.join(PROGRAM))?;
     fs::write(new.join(FILE_SYSTEMS), file_systems_of(&new, debug)?.join("\n") + "\n")?;
     if folder.exists() {
-        fs::remove_dir_all(folder)?;
+        fs::remove_dir_all(&new)?;
+    } else {
+        fs::rename(&new, &folder)?;
     }
-    Ok(fs::rename(&new, folder)?)
+    Ok(folder)
 }
 
 /// Boots a kernel and asks it.
@@ -237,6 +262,19 @@ fn file_systems_of(folder: &Path, debug: bool) -> Result<Vec<String>, BuildError
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_called_as_its_user_says_unless_the_name_is_taken() {
+        let called = |name: Option<&str>, debug| {
+            let order = Order { name: name.map(ToOwned::to_owned), debug, ..Order::default() };
+            order.name().ok().map(ToOwned::to_owned)
+        };
+        assert_eq!((called(None, false).as_deref(), called(None, true).as_deref()), (Some(PLAIN), Some(DEBUG)));
+        assert_eq!(called(Some("my-patch_2"), true).as_deref(), Some("my-patch_2"));
+        for wrong in ["", "-a", "a/b", "a.new", "plain", "debug", "debian"] {
+            assert_eq!(called(Some(wrong), false), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_configuration_is_written_only_if_it_is_another() {

@@ -132,6 +132,7 @@ pub(super) const DEBUG_GROUPS: &[Group] = &[
         needed: false,
         names: &["DEBUG_KMEMLEAK_MEM_POOL_SIZE"],
     },
+    wanted("stacks that can be read, without which nobody knows who allocated what", &["FRAME_POINTER"]),
     wanted("lists and counts that are wrong", &["DEBUG_LIST", "DEBUG_VM", "BUG_ON_DATA_CORRUPTION"]),
     wanted(
         "what file systems can check about themselves",

@@ -7,9 +7,10 @@ use std::{
     process::Command,
 };
 
+use explore::Stop;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{BuildError, Progress, tools};
+use super::{BuildError, Progress, job, tools};
 
 /// Debian's source of the kernel that it ships.
 const PACKAGE: &str = "linux-source-6.1";
@@ -62,12 +63,13 @@ fn hash(file: &Path) -> std::io::Result<u128> {
 pub(super) fn unpacked(
     source: &Source,
     cache: &Path,
+    stop: &Stop,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, BuildError> {
     let Place::Tree(tree) = &source.place else {
         let tree = cache.join("source").join(source.identity.replace(' ', "-"));
         if !tree.is_dir() {
-            unpack(&tree, progress)?;
+            unpack(&tree, stop, progress)?;
         }
         return Ok(tree);
     };
@@ -75,16 +77,19 @@ pub(super) fn unpacked(
 }
 
 /// All of it or nothing.
-fn unpack(tree: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), BuildError> {
+fn unpack(tree: &Path, stop: &Stop, progress: &mut dyn FnMut(Progress)) -> Result<(), BuildError> {
     progress(Progress::Doing(format!("unpacking {ARCHIVE}")));
     let new = tree.with_extension("new");
     if new.exists() {
         fs::remove_dir_all(&new)?;
     }
     fs::create_dir_all(&new)?;
-    let output = Command::new("tar").arg("-xf").arg(ARCHIVE).args(["--strip-components=1", "-C"]).arg(&new).output()?;
-    if !output.status.success() {
-        return Err(BuildError::Failed { step: "unpacking", said: tools::last_words(&output.stderr) });
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(ARCHIVE).args(["--strip-components=1", "-C"]).arg(&new);
+    let mut said = Vec::new();
+    let status = job::run(tar, stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
+    if !status.success() {
+        return Err(BuildError::Failed { step: "unpacking", said: tools::last_words(&said) });
     }
     Ok(fs::rename(&new, tree)?)
 }

@@ -5,7 +5,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
-use vfs::{Conventions, DirLinks, OpKind, generate::OpSet};
+use vfs::{Conventions, DirLinks, OpKind, OwnAttributes, generate::OpSet};
 
 use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, FALLOCATE, Kind, Making};
 
@@ -24,7 +24,7 @@ pub(super) const HFSPLUS: Kind = Kind {
     fallocate: &[],
     conventions: Conventions {
         dir_links: DirLinks::AlwaysOne,
-        own_attributes: &["osx.com.apple.FinderInfo"],
+        own_attributes: OwnAttributes::Named(&["osx.com.apple.FinderInfo"]),
         ..Conventions::POSIX
     },
 };

@@ -1,6 +1,6 @@
 //! ntfs, by the code called ntfs3.
 
-use vfs::{Conventions, DirLinks};
+use vfs::{Conventions, DirLinks, OwnAttributes};
 
 use super::{ALL_OPS, ALL_WAYS, ATTRIBUTES, Checking, FALLOCATE, Kind, Making, clean_or_wrong};
 use crate::program::Program;
@@ -33,7 +33,7 @@ pub(super) const NTFS3: Kind = Kind {
     fallocate: &[],
     conventions: Conventions {
         dir_links: DirLinks::AlwaysOne,
-        own_attributes: &["$LXUID", "$LXGID", "$LXMOD"],
+        own_attributes: OwnAttributes::Named(&["$LXUID", "$LXGID", "$LXMOD"]),
         ..Conventions::POSIX
     },
 };

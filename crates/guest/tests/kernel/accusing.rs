@@ -12,7 +12,7 @@ use std::{
 use check::Target as _;
 use disk::{Block, Disk, Failing, Fault};
 use guest::{Described, FileSystem, FileSystemKind, GuestTarget, Which};
-use vfs::{Conventions, contract::Contract};
+use vfs::contract::Contract;
 
 use crate::{ext2, ext4, target, task};
 
@@ -121,7 +121,7 @@ fn what_a_kernel_does_not_give_back_is_reported() {
 #[test]
 fn a_kernel_that_is_none_is_told_before_anything_is_checked() {
     if let Ok(expected) = std::env::var(EXPECTED) {
-        let error = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, false).ready().unwrap_err();
+        let error = GuestTarget::new(FileSystem { fsck: false, ..ext2() }, guest::PLAIN).ready().unwrap_err();
         assert!(error.contains(&expected) && !error.contains('\n'), "{error}");
         return;
     }
@@ -151,8 +151,7 @@ fn a_check_that_cannot_be_run_is_not_blamed_on_the_file_system() {
     let killed = || Some("kill -KILL $$".to_owned());
     let described = |fsck, repair| {
         let mkfs = Some("mke2fs -q -F -t ext2 -b 1024 -N 32 -m 0 {dev}".to_owned());
-        let (contract, conventions) = (Contract::Mountable, Conventions::POSIX);
-        let described = Described { name: "ext2".to_owned(), mkfs, fsck, repair, contract, conventions };
+        let described = Described { mkfs, fsck, repair, ..Described::new("ext2", Contract::Mountable) };
         target(FileSystem::new(Which::Described(described.into()), 64))
     };
     let names = |found: Vec<check::Finding>| found.iter().map(|finding| finding.property.name).collect::<Vec<_>>();
@@ -171,15 +170,9 @@ fn a_check_that_cannot_be_run_is_not_blamed_on_the_file_system() {
 #[test]
 fn what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked() {
     if std::env::var_os(EXPECTED).is_some() {
-        let described = Described {
-            name: "btrfs".to_owned(),
-            mkfs: Some("mkfs.btrfs -q -f -K --mixed -L Oops {dev}".to_owned()),
-            fsck: None,
-            repair: None,
-            contract: Contract::Mountable,
-            conventions: Conventions::POSIX,
-        };
-        let target = GuestTarget::new(FileSystem::new(Which::Described(described.into()), 16 << 10), false);
+        let mkfs = Some("mkfs.btrfs -q -f -K --mixed -L Oops {dev}".to_owned());
+        let described = Described { mkfs, ..Described::new("btrfs", Contract::Mountable) };
+        let target = GuestTarget::new(FileSystem::new(Which::Described(described.into()), 16 << 10), guest::PLAIN);
         let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
         let finding = target.complaint(&mounted).expect("it was said once");
         assert_eq!(finding.property.name, "kernel-bug");

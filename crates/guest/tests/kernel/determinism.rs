@@ -61,7 +61,7 @@ fn repeats(file_system: &FileSystem) {
     assert!(first.0.len() > 10, "a log that is empty would prove nothing");
     run(&target, &OTHER);
     let again = run(&target, &ops);
-    let elsewhere = GuestTarget::new(file_system.clone(), false);
+    let elsewhere = GuestTarget::new(file_system.clone(), guest::PLAIN);
     run(&elsewhere, &OTHER[..1]);
     for (other, how) in [(again, "again"), (run(&elsewhere, &ops), "in another guest")] {
         assert_eq!(first.0.len(), other.0.len(), "{how}: requests");

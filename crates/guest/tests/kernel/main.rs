@@ -18,7 +18,7 @@ use vfs::Op;
 
 /// The kernel under test; `None`, and a word about it, if there is none.
 fn kernel() -> Option<Kernel> {
-    Kernel::built(false)
+    Kernel::built(guest::PLAIN)
         .inspect_err(|error| {
             assert!(std::env::var_os("CI").is_none(), "could not {error}");
             // Written to standard error itself, because what a passing test prints is not shown.
@@ -37,7 +37,7 @@ fn ext2() -> FileSystem {
 
 /// A target on this machine, if there is a kernel.
 fn target(file_system: FileSystem) -> Option<GuestTarget> {
-    kernel().map(|_| GuestTarget::new(file_system, false))
+    kernel().map(|_| GuestTarget::new(file_system, guest::PLAIN))
 }
 
 fn task(op: &str, index: u32) -> Task {

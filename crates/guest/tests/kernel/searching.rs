@@ -4,7 +4,7 @@ use check::{CheckOptions, CheckReport, Checkable as _, Promise, RunOptions, Work
 use disk::CrashMode;
 use explore::Budget;
 use guest::{Described, FileSystem, FileSystemKind, GuestTarget, Which};
-use vfs::{Conventions, contract::Contract};
+use vfs::{Conventions, Names, contract::Contract};
 
 use crate::{ext2, ext4, target};
 
@@ -112,12 +112,9 @@ fn a_synchronous_ext4_makes_a_file_longer_when_it_likes() {
 #[test]
 fn a_file_system_that_nobody_knows_is_checked_as_its_user_says() {
     let described = Described {
-        name: "ext4".to_owned(),
         mkfs: Some("mke2fs -q -F -t ext4 -b 1024 -N 32 -m 0 -E lazy_itable_init=0 {dev}".to_owned()),
         fsck: Some("e2fsck -fn {dev}".to_owned()),
-        repair: None,
-        contract: Contract::Atomic,
-        conventions: Conventions::POSIX,
+        ..Described::new("ext4", Contract::Atomic)
     };
     let file_system = |described: Described| FileSystem::new(Which::Described(described.into()), 2080);
     let Some((_, report)) = check(file_system(described.clone()), &RENAME) else { return };
@@ -137,9 +134,26 @@ fn a_file_system_that_nobody_knows_is_checked_as_its_user_says() {
     };
     let Some((_, report)) = check(file_system(repaired), &RENAME) else { return };
     assert_eq!(found(&report), Vec::<&str>::new(), "{:?}", report.violations);
-    let unknown = GuestTarget::new(file_system(Described { name: "nosuchfs".to_owned(), ..described }), false);
+    let unknown = GuestTarget::new(file_system(Described { name: "nosuchfs".to_owned(), ..described }), guest::PLAIN);
     let error = unknown.ready().unwrap_err();
     assert!(error.contains("use nosuchfs: the guest kernel does not have it"), "{error}");
+}
+
+/// FAT as its user describes it: modes come from the mount, and case does not matter.
+#[test]
+fn what_is_said_of_a_file_system_that_nobody_knows_is_no_difference() {
+    let conventions = FileSystemKind::Vfat.usual().conventions();
+    let with_case = Conventions { names: Names::AsGiven, ..conventions };
+    let cases = [(conventions, None), (with_case, Some("outcome")), (Conventions::POSIX, Some("tree"))];
+    for (conventions, expected) in cases {
+        let mkfs = Some("mkfs.fat --invariant -i 5eed5eed -s 1 {dev}".to_owned());
+        let described = Described { mkfs, conventions, ..Described::new("vfat", Contract::Mountable) };
+        let vfat = FileSystem::new(Which::Described(described.into()), 64);
+        let vfat = FileSystem { options: "fmask=0133,dmask=0022".to_owned(), ..vfat };
+        let ops = ["create(\"/a\", mode=0600)", "unlink(\"/A\")"];
+        let Some((_, report)) = check_under(vfat, &ops, CrashMode::Off, None) else { return };
+        assert_eq!(found(&report), Vec::from_iter(expected), "{:?}", report.violations);
+    }
 }
 
 /// ext4 complains when it cannot write at the end; the disk is to blame, and it may say so. What it makes of that at

@@ -14,7 +14,7 @@ use check::{Target, Task};
 use disk::OpIndex;
 use guest::{Described, FileSystem, FileSystemKind, Which};
 use host::{HostTarget, MountedBy, Subject};
-use vfs::{Conventions, Op, contract::Contract};
+use vfs::{Op, contract::Contract};
 
 fn ext4() -> FileSystem {
     FileSystem { options: "nodelalloc".to_owned(), ..FileSystemKind::Ext4.usual() }
@@ -40,8 +40,7 @@ fn kernel(file_system: FileSystem) -> Option<HostTarget> {
 
 /// What is said of a file system that is held to this and needs nothing.
 fn any(contract: Contract) -> Described {
-    let name = "fuse".to_owned();
-    Described { name, mkfs: None, fsck: None, repair: None, contract, conventions: Conventions::POSIX }
+    Described::new("fuse", contract)
 }
 
 /// A file system that a command mounts.

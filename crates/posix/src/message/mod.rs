@@ -57,7 +57,7 @@ pub struct Mount {
     pub medium: Medium,
     /// As after `mount -o`, without spaces; may be empty.
     pub options: String,
-    /// Names in the root that are no part of what a user sees, of those in [`HIDDEN`](crate::HIDDEN).
+    /// Names in the root that are no part of what a user sees, see [`is_hidden`](crate::is_hidden).
     pub hidden: Vec<String>,
     /// Caches of kernel objects that must be empty before, as `/sys/kernel/slab` calls them: for file systems that
     /// write to the disk what an earlier owner left in an object.

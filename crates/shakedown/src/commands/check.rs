@@ -27,6 +27,8 @@ use crate::{
 /// A check that is ready to be run.
 struct Job {
     named: Named,
+    /// Which kernel is under check, if one is: looked up when it was taken into use.
+    kernel: Option<String>,
     settings: Settings,
     threads: usize,
     budget: Budget,
@@ -89,7 +91,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
 fn doubt(found: &mut Violated) {
     if found.property != host::NONDETERMINISTIC.name {
         found.trace.detail = format!("{} once, and never again: {}", found.property, found.trace.detail);
-        found.property = host::NONDETERMINISTIC.name.to_owned();
+        host::NONDETERMINISTIC.name.clone_into(&mut found.property);
         found.trace.property.clone_from(&found.property);
     }
 }
@@ -99,6 +101,7 @@ fn begin(arguments: &Check) -> Result<Job> {
     let named = Named::parse(arguments.target.as_deref().unwrap_or_default())?.against(&arguments.against)?;
     let settings = Settings::new(&named, &arguments.plan)?;
     named.ready()?;
+    let kernel = named.target.kernel();
     let budget = bounds(arguments, settings.depth_max)?;
     settings.fits_into_memory()?;
     if settings.search == SearchOrder::Random && budget.states.is_none() && budget.time.is_none() {
@@ -106,7 +109,7 @@ fn begin(arguments: &Check) -> Result<Job> {
     }
     // Last, since it clears away an earlier run.
     let folder = arguments.out.as_deref().map(Folder::create).transpose()?;
-    Ok(Job { named, settings, threads: threads(arguments), budget, folder, earlier: None })
+    Ok(Job { named, kernel, settings, threads: threads(arguments), budget, folder, earlier: None })
 }
 
 /// The rest of a run that was cut short.
@@ -120,14 +123,27 @@ fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     settings.fits_into_memory()?;
     let named = Named::parse(&settings.target)?.against(&settings.against)?;
     named.ready()?;
+    let kernel = named.target.kernel();
+    if let Some(complaint) = other_kernel(earlier.kernel.as_deref(), kernel.as_deref()) {
+        bail!("resume {shown}: {complaint}");
+    }
     Ok(Job {
         named,
+        kernel,
         budget: bounds(arguments, settings.depth_max)?,
         settings,
         threads: threads(arguments),
         folder: Some(folder),
         earlier: Some(earlier),
     })
+}
+
+/// What is wrong if the kernel is another one than that of the run so far: what was found in one is not true of the
+/// other. Runs of earlier versions do not know theirs.
+fn other_kernel(earlier: Option<&str>, now: Option<&str>) -> Option<String> {
+    let earlier = earlier.filter(|earlier| now != Some(earlier))?;
+    let now = now.unwrap_or("none");
+    Some(format!("the kernel is another one now ({now}) than in the run so far ({earlier}); start anew"))
 }
 
 fn bounds(arguments: &Check, depth: Option<u32>) -> Result<Budget> {
@@ -214,7 +230,7 @@ impl Job {
         let mut summary = Summary::new(self.settings.clone(), self.threads, &report, self.earlier.as_ref());
         let is_cut_short = report.limits.iter().any(leaves_work) && run.order != Order::RandomWalk;
         summary.resumable = self.folder.is_some() && is_cut_short;
-        summary.kernel = self.named.target.kernel();
+        summary.kernel.clone_from(&self.kernel);
         Ok((summary, report.violations))
     }
 
@@ -257,4 +273,19 @@ fn stop_with_standard_input(stop: &Stop) {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         stop.stop();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_goes_on_with_the_kernel_that_it_was_begun_with() {
+        assert_eq!(other_kernel(Some("one"), Some("one")), None);
+        assert_eq!(other_kernel(None, Some("one")), None, "a run of an earlier version");
+        assert_eq!(other_kernel(None, None), None, "a target without a kernel");
+        for now in [Some("other"), None] {
+            assert!(other_kernel(Some("one"), now).is_some_and(|complaint| complaint.contains("(one)")), "{now:?}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use guest::build::{Order, Progress, build};
 
-use super::Verdict;
+use super::{Verdict, Watch};
 use crate::{
     arguments::{Kernel, KernelBuild, KernelCommand},
     screen,
@@ -19,10 +19,17 @@ use crate::{
 /// # Errors
 /// The kernel cannot be built.
 pub fn run(arguments: &Kernel) -> Result<Verdict> {
-    let KernelCommand::Build(KernelBuild { source, debug, enable }) = &arguments.command;
+    let KernelCommand::Build(KernelBuild { source, debug, enable, name }) = &arguments.command;
     let start = Instant::now();
     let mut display = Display::default();
-    let order = Order { source: source.clone(), debug: *debug, enable: enable.clone() };
+    let watch = Watch::begin()?;
+    let order = Order {
+        source: source.clone(),
+        debug: *debug,
+        enable: enable.clone(),
+        name: name.clone(),
+        stop: watch.stop.clone(),
+    };
     let built = build(&order, &mut |progress| display.show(&progress));
     display.end();
     let built = built?;

@@ -20,14 +20,19 @@ pub fn run(arguments: &Targets) -> Result<Verdict> {
         screen::print(&cleaned(&left_over::clear()))?;
     } else if arguments.json {
         let targets: Vec<Value> = TARGETS.iter().map(|entry| as_json(entry)).collect();
-        screen::print(&format!("{:#}\n", json!({ "targets": targets })))?;
+        screen::print(&format!("{:#}\n", json!({ "targets": targets, "kernels": guest::Kernel::names() })))?;
     } else {
         let paint = Paint::for_stdout();
         let texts: Vec<String> = TARGETS.iter().map(|entry| as_text(entry, paint)).collect();
         let example = "Options follow a question mark: shakedown check 'model:link?writes=naive,threads=2'\n";
-        screen::print(&format!("{}\n{example}", texts.join("\n")))?;
+        screen::print(&format!("{}\n{example}{}", texts.join("\n"), kernels(&guest::Kernel::names())))?;
     }
     Ok(Verdict::NothingFound)
+}
+
+/// Which kernels were built, by the names for `kernel=`.
+fn kernels(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("Kernels that were built for guests: {}\n", names.join(", ")) }
 }
 
 /// What was cleared away, and what was not.

@@ -78,12 +78,11 @@ pub fn is_killed(chosen: &Chosen) -> bool {
 pub(super) fn described(name: &str, chosen: &Chosen) -> Described {
     let dir_links = if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };
     Described {
-        name: name.to_owned(),
         mkfs: given("mkfs", chosen),
         fsck: given("fsck", chosen),
         repair: given("repair", chosen),
-        contract: contract(chosen),
         conventions: Conventions { dir_links, ..Conventions::POSIX },
+        ..Described::new(name, contract(chosen))
     }
 }
 

@@ -4,10 +4,7 @@ use check::Checkable;
 use guest::{FileSystem, FileSystemKind, GuestTarget, Kernel, KernelError, Which};
 use host::{HostTarget, MountedBy, Subject};
 
-use super::{
-    Chosen, Entry, Fallback, Kind, TargetOption, Values,
-    commands::{self, DIR_LINKS, FSCK_COMMAND, MKFS, PROMISES, REPAIR},
-};
+use super::{Chosen, Entry, Fallback, Kind, TargetOption, Values};
 
 macro_rules! guest {
     ($name:literal, $kind:ident, $about:literal, kib = $kib:literal..=$kib_max:literal $(, $option:expr)*) => {
@@ -148,40 +145,6 @@ pub const UBIFS: Entry = Entry {
     )
 };
 
-/// Whatever else a kernel has.
-pub const OTHER: Entry = Entry {
-    name: "guest:other",
-    about: "any other file system of a real Linux kernel: guest:other?type=udf,mkfs=\"mkudffs {dev}\"",
-    kind: Kind::Files,
-    options: &[
-        TargetOption {
-            name: "type",
-            values: Values::Text,
-            fallback: Fallback::Value(""),
-            about: "as the kernel calls it; a kernel that has it is built with: shakedown kernel build --enable OPTION",
-        },
-        option("kib", Values::Number(16..=1_048_576), "4096", "the size of the disk"),
-        option("options", Values::Text, "", "as after mount -o"),
-        MKFS,
-        REPAIR,
-        FSCK_COMMAND,
-        PROMISES,
-        DIR_LINKS,
-        LIES,
-        KERNEL,
-    ],
-    make: |chosen| {
-        let which = Which::Described(commands::described(chosen.word("type"), chosen).into());
-        let kib = chosen.number("kib").expect("the table of options allows only numbers");
-        let file_system = FileSystem {
-            options: chosen.word("options").to_owned(),
-            flushes_are_lies: chosen.word("lies") == "flush",
-            ..FileSystem::new(which, kib)
-        };
-        make(file_system, chosen)
-    },
-};
-
 pub(super) const DATA: TargetOption =
     option("data", Values::Words(&["ordered", "journal", "writeback"]), "ordered", "what is journaled, and when");
 pub(super) const BARRIER: TargetOption =
@@ -191,11 +154,12 @@ pub(super) const FSCK: TargetOption =
 pub(super) const SYNC: TargetOption = option("sync", Values::Words(&["off", "on"]), "off", "on: mounted with -o sync");
 pub(super) const LIES: TargetOption =
     option("lies", Values::Words(&["none", "flush"]), "none", "flush: the disk ignores flushes");
-const KERNEL: TargetOption = TargetOption {
+pub(super) const KERNEL: TargetOption = TargetOption {
     name: "kernel",
-    values: Values::Words(&["plain", "debug", DEBIAN]),
+    values: Values::Text,
     fallback: Fallback::Depends { says: "debian where that is installed and none was built, else plain", of: kernel },
-    about: "debug: built with --debug, finds more and is slower; debian: not built here, finds less",
+    about: "plain; debug: built with --debug, finds more and is slower; debian: not built here, finds less; or a NAME \
+            that was given to one: shakedown kernel build --name NAME",
 };
 const DEBIAN: &str = "debian";
 
@@ -209,8 +173,8 @@ pub fn remark(entry: &Entry) -> Option<&'static str> {
 }
 
 fn kernel(_: &Chosen) -> String {
-    let has_none = matches!(Kernel::built(false), Err(KernelError::NotBuilt { .. }));
-    let kernel = if has_none && Kernel::of_debian().is_some() { DEBIAN } else { "plain" };
+    let has_none = matches!(Kernel::built(guest::PLAIN), Err(KernelError::NotBuilt { .. }));
+    let kernel = if has_none && Kernel::of_debian().is_some() { DEBIAN } else { guest::PLAIN };
     kernel.to_owned()
 }
 
@@ -241,10 +205,10 @@ fn mount_option(name: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-fn make(file_system: FileSystem, chosen: &Chosen) -> Box<dyn Checkable> {
+pub(super) fn make(file_system: FileSystem, chosen: &Chosen) -> Box<dyn Checkable> {
     match chosen.word("kernel") {
         DEBIAN => Box::new(HostTarget::new(Subject { file_system, mounted_by: MountedBy::Guest(Kernel::of_debian()) })),
-        kernel => Box::new(GuestTarget::new(file_system, kernel == "debug")),
+        kernel => Box::new(GuestTarget::new(file_system, kernel)),
     }
 }
 

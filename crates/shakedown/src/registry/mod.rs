@@ -15,6 +15,7 @@ mod libs;
 mod models;
 mod name;
 mod options;
+mod other;
 mod quoted;
 mod reference;
 
@@ -102,7 +103,7 @@ pub const TARGETS: [&Entry; 34] = [
     &guests::NTFS3,
     &guests::JFFS2,
     &guests::UBIFS,
-    &guests::OTHER,
+    &other::OTHER,
     &hosts::EXT2,
     &hosts::EXT3,
     &hosts::EXT4,

@@ -26,6 +26,8 @@ pub enum Values {
     Number(RangeInclusive<u32>),
     /// A number or this word.
     NumberOr(RangeInclusive<u32>, &'static str),
+    /// Any number of these words, with spaces between them, in quotes.
+    Several(&'static [&'static str]),
     /// Any text, in quotes if it has separators in it.
     Text,
 }
@@ -63,6 +65,9 @@ impl Values {
             }
             Self::Number(range) => number(range),
             Self::NumberOr(range, other) => number(range).or_else(|| (word == *other).then(|| word.to_owned())),
+            Self::Several(words) => {
+                unquoted(word).filter(|text| text.split_whitespace().all(|word| words.contains(&word)))
+            }
             Self::Text => unquoted(word),
         }
     }
@@ -70,7 +75,7 @@ impl Values {
     /// The words among them.
     pub fn words(&self) -> &[&'static str] {
         match self {
-            Self::Words(words) | Self::WordsOr(words, _) => words,
+            Self::Words(words) | Self::WordsOr(words, _) | Self::Several(words) => words,
             Self::NumberOr(_, word) => std::slice::from_ref(word),
             Self::Number(_) | Self::Text => &[],
         }
@@ -81,6 +86,7 @@ impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Words(words) | Self::WordsOr(words, _) => f.write_str(&words.join("|")),
+            Self::Several(words) => write!(f, "\"{} ...\"", words.join("|")),
             Self::Number(range) => write!(f, "{}..{}", range.start(), range.end()),
             Self::NumberOr(range, word) => write!(f, "{}..{}|{word}", range.start(), range.end()),
             Self::Text => f.write_str("TEXT"),

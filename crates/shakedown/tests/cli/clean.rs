@@ -36,7 +36,7 @@ fn what_the_dead_have_left_is_cleared_away_and_nothing_else() {
 fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
     let temporary = TempDir::new().unwrap();
     let path = |name: String| temporary.path().join(name);
-    let (gone, elsewhere) = (self::dead(false), self::dead(true));
+    let (gone, elsewhere) = (dead(false), dead(true));
     let dead = ["guest", "swarm"].map(|what| path(format!("shakedown-{what}-{gone}-0")));
     let others = [
         path(format!("shakedown-swarm-{}-0", posix::process_name::own())),
