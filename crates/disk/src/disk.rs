@@ -151,8 +151,8 @@ impl Disk {
         self.fault(Failing::Allocation)
     }
 
-    /// For a file system that allocates where nobody can ask [`Disk::allocate`]: what is done about the allocations that
-    /// it makes from now on. Whoever runs it lets one fail if need be, and says afterwards
+    /// For a file system that allocates where nobody can ask [`Disk::allocate`]: what is done about the allocations
+    /// that it makes from now on. Whoever runs it lets one fail if need be, and says afterwards
     /// [how many there were](Disk::count_allocations).
     pub fn unseen_allocations(&self) -> UnseenAllocations {
         self.faults.as_ref().map_or(UnseenAllocations::Ignored, |faults| faults.unseen())

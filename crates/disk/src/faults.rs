@@ -87,7 +87,7 @@ impl IoCounts {
     }
 }
 
-/// What is done about allocations that a file system makes where nobody can ask [`Disk::allocate`](crate::Disk::allocate).
+/// What is done about allocations of a file system that are not announced by [`Disk::allocate`](crate::Disk::allocate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnseenAllocations {
     /// They are not even counted: no faults are tried, or the one that was to fail has failed.

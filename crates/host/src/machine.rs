@@ -160,6 +160,10 @@ impl Machine {
         let sent = frame(&batch)?;
         self.socket.write_all(&sent).map_err(|_| self.with_last_words(HostError::Died { said: String::new() }))?;
         let answers: Vec<Answer> = unframe(&self.converse(storage)?)?;
+        // Without its keeper a worker loses its device, and what it answers then is no word of the file system.
+        if !matches!(self.keeper.try_wait(), Ok(None)) {
+            return Err(self.with_last_words(HostError::Died { said: String::new() }));
+        }
         if answers.len() == batch.len() { Ok(answers) } else { Err(BadMessage::CutOff.into()) }
     }
 

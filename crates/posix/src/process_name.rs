@@ -10,7 +10,12 @@ use rustix::{
 
 /// What this process is called.
 pub fn own() -> String {
-    name(namespace().unwrap_or(0), std::process::id())
+    of(std::process::id())
+}
+
+/// What a process is called that has this number in our namespace.
+pub fn of(pid: u32) -> String {
+    name(namespace().unwrap_or(0), pid)
 }
 
 fn name(namespace: u64, pid: u32) -> String {

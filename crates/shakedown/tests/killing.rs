@@ -53,9 +53,7 @@ fn whoever_is_killed_nothing_is_left() {
                 killed.insert(one.part.clone());
                 rounds += 1;
                 run.end_soon();
-                let code = run.leaves_nothing(&format!("round {rounds}, {one:?} was killed"));
-                let is_ours = ["keep", "worker"].contains(&one.part.as_str());
-                assert!(!is_ours || code != Some(1), "{one:?} was killed, and the file system is accused of it");
+                run.leaves_nothing(&format!("round {rounds}, {one:?} was killed"));
             }
             None => drop(run.killed().leaves_nothing("nothing was found to kill")),
         }

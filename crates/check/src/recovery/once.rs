@@ -197,6 +197,10 @@ fn check_thoroughly<T: Target>(
     let says = |finding: &Finding| format!("{}: {}", finding.property.name, finding.detail);
     let found = checked.as_ref().ok().and_then(|found| found.iter().find(|finding| finding.is_critical())).map(says);
     let mounted = checked.and_then(|_| target.mount(&mut disk));
+    let complaint = mounted.as_ref().ok().and_then(|mounted| target.complaint(mounted));
+    if let Some(of_the_machine) = complaint.filter(|finding| target.is_of_the_machine(finding)) {
+        return Some(of_the_machine);
+    }
     let wrong = found.or_else(|| match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
         Err(errno) => Some(format!("failed with {errno} ({})", errno.meaning())),
         Ok(thorough) if !thorough.same_as(tree) => Some(differences(&thorough, tree)),

@@ -38,7 +38,8 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn folder_of(pid: u32) -> String {
-    std::env::temp_dir().join(format!("shakedown-guest-{pid}-")).to_string_lossy().into_owned()
+    let owner = posix::process_name::of(pid);
+    std::env::temp_dir().join(format!("shakedown-guest-{owner}-")).to_string_lossy().into_owned()
 }
 
 fn folders(prefix: &str) -> Vec<String> {
