@@ -13,6 +13,7 @@ mod f2fs_bug;
 mod f2fs_speed;
 mod file_mapping;
 mod inputs;
+mod jffs2_hole;
 mod littlefs_speed;
 mod markdown;
 mod memoisation;
@@ -54,7 +55,7 @@ struct Experiment {
 }
 
 /// In the order of the page.
-const EXPERIMENTS: [Experiment; 11] = [
+const EXPERIMENTS: [Experiment; 12] = [
     Experiment { name: "file-mapping", title: "File mapping: link and index", section: file_mapping::section },
     Experiment { name: "f2fs-bug", title: "F2FS: the published bug", section: f2fs_bug::section },
     Experiment { name: "shapes", title: "F2FS: states by shape", section: shapes::section },
@@ -68,6 +69,7 @@ const EXPERIMENTS: [Experiment; 11] = [
     },
     Experiment { name: "corpus", title: "Published bugs on this kernel", section: corpus::section },
     Experiment { name: "comparison", title: "Kernel file systems against the reference", section: comparison::section },
+    Experiment { name: "jffs2-hole", title: "jffs2 with and without a fix", section: jffs2_hole::section },
     Experiment { name: "inputs", title: "Inputs by weight", section: inputs::section },
     Experiment { name: "swarm", title: "A swarm: states seen twice", section: swarm::section },
 ];
@@ -83,6 +85,8 @@ struct Laboratory {
     shakedown: Shakedown,
     /// Each run's folder goes below it.
     scratch: PathBuf,
+    /// For what is worth keeping from one time to the next.
+    kept: PathBuf,
     cores: usize,
     /// How long each run takes that has no end of its own.
     each: Option<String>,
@@ -123,6 +127,7 @@ pub fn run(options: &Options) -> Result<()> {
     let laboratory = Laboratory {
         shakedown: Shakedown::to_measure(&metadata)?,
         scratch: metadata.scratch("results")?,
+        kept: metadata.target_directory.join("xtask/kept"),
         cores,
         each: options.each.clone(),
     };
