@@ -83,7 +83,7 @@ impl<T: Target> State<T> {
     }
 
     /// A mount that fails for want of a request leaves nothing to look at, so it is tried again, as often as requests
-    /// may fail. What complains when it is unmounted is not mounted again: the complaint would be forgotten.
+    /// may fail, after fsck where that is the recovery: what was mounted in part may be marked as in use (jfs). What complains when it is unmounted is not mounted again: the complaint would be forgotten.
     fn remount(&mut self, target: &T, task: usize, retries: usize) -> Outcome {
         target.unmount(&mut self.mounted, &mut self.disk)?;
         self.tasks[task].pc = UNMOUNTED;
@@ -91,7 +91,9 @@ impl<T: Target> State<T> {
             return Ok(Value::Done);
         }
         let first = target.mount(&mut self.disk);
-        self.mounted = (0..retries).fold(first, |mounted, _| mounted.or_else(|_| target.mount(&mut self.disk)))?;
+        let disk = &mut self.disk;
+        let mut recover = || target.fsck(disk).and_then(|_| target.mount(disk));
+        self.mounted = (0..retries).fold(first, |mounted, _| mounted.or_else(|_| recover()))?;
         Ok(Value::Done)
     }
 
