@@ -83,7 +83,8 @@ impl<T: Target> State<T> {
     }
 
     /// A mount that fails for want of a request leaves nothing to look at, so it is tried again, as often as requests
-    /// may fail, after fsck where that is the recovery: what was mounted in part may be marked as in use (jfs). What complains when it is unmounted is not mounted again: the complaint would be forgotten.
+    /// may fail, after fsck where that is the recovery: what was mounted in part may be marked as in use (jfs). What
+    /// complains when it is unmounted is not mounted again: the complaint would be forgotten.
     fn remount(&mut self, target: &T, task: usize, retries: usize) -> Outcome {
         target.unmount(&mut self.mounted, &mut self.disk)?;
         self.tasks[task].pc = UNMOUNTED;
