@@ -39,7 +39,10 @@ impl fmt::Display for Story<'_> {
                 sighting.iter().try_for_each(|sighting| writeln!(f, "  {}", sighting.how_often()))
             }
             (None, Some(sighting)) => self.tell_sighting(f, sighting),
-            (None, None) => writeln!(f, "The trace no longer violates {}.", self.trace.property),
+            (None, None) => {
+                writeln!(f, "The trace no longer violates {}. When it was recorded:", self.trace.property)?;
+                indent(f, &printable_lines(&self.trace.detail), "  ")
+            }
         }
     }
 }

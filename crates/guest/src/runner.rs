@@ -262,7 +262,7 @@ impl Runner {
             seat.mounted = None;
             let complaint = self.put_back(seat, &session, KERNEL_BUG);
             let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
-            return Ok((answer, Mounted { session, tree, complaint, has_given_up: false }));
+            return Ok((answer, Mounted { session, tree, complaint, has_given_up: false, is_gone: true }));
         }
         let looks = [Step::Observe, Step::MayWrite];
         let looks = if session.saw_failures() { &looks[..] } else { &looks[..1] };
@@ -274,7 +274,7 @@ impl Runner {
         let has_given_up = matches!(seen.next(), Some(Err(Errno::EROFS)));
         seat.mounted = Some((session.id, disk.image().clone()));
         let complaint = self.put_back(seat, &session, KERNEL_BUG).or(contradiction);
-        Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up }))
+        Ok((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up, is_gone: false }))
     }
 
     /// Gives a guest back, unless its kernel has complained: then it is not to be trusted. What is wrong with the

@@ -81,6 +81,9 @@ pub struct Mounted {
     pub(crate) complaint: Option<Arc<Finding>>,
     /// Whether it could be written to when it was mounted, and cannot any more.
     pub(crate) has_given_up: bool,
+    /// Whether nothing is mounted, because that failed with a complaint or because the guest is gone. The complaint
+    /// stays then, whatever is asked for.
+    pub(crate) is_gone: bool,
 }
 
 impl GuestTarget {
@@ -136,15 +139,19 @@ impl GuestTarget {
             return Ok(not_repaired);
         }
         let mut mounted = self.mount(disk)?;
-        self.end(&mut mounted, disk)?;
+        let ended = self.end(&mut mounted, disk);
         if let Some(complaint) = self.complaint(&mounted) {
             return Ok(vec![complaint]);
         }
+        ended?;
         Ok(clean(fsck::check(&self.file_system, disk)))
     }
 
     /// Unmounts, with a look at the kernel and none at the disk.
     fn end(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        if mounted.is_gone {
+            return Err(Errno::EIO);
+        }
         let runner = &self.prepared().runner;
         let seat = runner.seat_in(&mounted.session, disk.image());
         match seat.and_then(|seat| runner.end_live(seat, disk, &mounted.session)) {
@@ -187,7 +194,8 @@ fn judged(checked: io::Result<Checked>, is_well: impl FnOnce(Verdict) -> bool) -
 impl Mounted {
     /// Nothing is mounted, because the guest is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
-        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()), has_given_up: false }
+        let complaint = Some(trouble.finding());
+        Self { session, tree: Err(Errno::EIO), complaint, has_given_up: false, is_gone: true }
     }
 }
 
@@ -247,6 +255,9 @@ impl Target for GuestTarget {
         if !self.ops().contains(task.op.kind()) || !self.file_system.offers(&task.op) {
             return Some(Err(Errno::EOPNOTSUPP));
         }
+        if mounted.is_gone {
+            return Some(Err(Errno::EIO));
+        }
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);
         let after = |failed| session.after(&task.op, failed);
@@ -274,6 +285,9 @@ impl Target for GuestTarget {
     }
 
     fn complaint_at_unmount(&self, mounted: &Mounted, disk: &Disk) -> Option<Finding> {
+        if mounted.is_gone {
+            return None;
+        }
         let left = match self.prepared().runner.leave(&mounted.session, disk.image()) {
             Ok((left, None)) => left,
             Ok((_, Some(finding))) => return Some(Finding::clone(&finding)),

@@ -164,7 +164,7 @@ impl Runner {
             seat.mounted = None;
             let complaint = self.put_back(seat, session.saw_failures());
             let (session, tree) = (Arc::new(session), Err(Errno::ENODEV));
-            return Ok(Some((answer, Mounted { session, tree, complaint, has_given_up: false })));
+            return Ok(Some((answer, Mounted { session, tree, complaint, has_given_up: false, is_gone: true })));
         }
         let mut looked = Looked::new(disk, self.subject.file_system.flushes_are_lies);
         let mut seen = seat.place.run(&mut looked, &LOOK)?.into_iter();
@@ -179,7 +179,7 @@ impl Runner {
         }
         let contradiction = contradiction.filter(|_| !session.saw_failures());
         let complaint = self.put_back(seat, session.saw_failures()).or(contradiction);
-        Ok(Some((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up })))
+        Ok(Some((answer, Mounted { session: Arc::new(session), tree, complaint, has_given_up, is_gone: false })))
     }
 
     /// Gives a worker back; what the kernel complained about, unless it is excused by requests that failed.

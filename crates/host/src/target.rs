@@ -69,6 +69,9 @@ pub struct Mounted {
     pub(crate) complaint: Option<Arc<Finding>>,
     /// Whether it could be written to when it was mounted, and cannot any more.
     pub(crate) has_given_up: bool,
+    /// Whether nothing is mounted, because that failed with a complaint or because the worker is gone. The complaint
+    /// stays then, whatever is asked for.
+    pub(crate) is_gone: bool,
 }
 
 impl HostTarget {
@@ -159,7 +162,8 @@ pub(crate) fn missing_for_any_mount() -> Option<String> {
 impl Mounted {
     /// Nothing is mounted, because the worker is gone.
     fn lost(session: Arc<Session>, trouble: Trouble) -> Self {
-        Self { session, tree: Err(Errno::EIO), complaint: Some(trouble.finding()), has_given_up: false }
+        let complaint = Some(trouble.finding());
+        Self { session, tree: Err(Errno::EIO), complaint, has_given_up: false, is_gone: true }
     }
 }
 
@@ -193,6 +197,9 @@ impl Target for HostTarget {
     }
 
     fn unmount(&self, mounted: &mut Mounted, disk: &mut Disk) -> Result<(), Errno> {
+        if mounted.is_gone {
+            return Err(Errno::EIO);
+        }
         let runner = &self.prepared().runner;
         let unmounted = runner.seat_in(&mounted.session, disk).and_then(|mut seat| {
             let mut live = Live::new(disk, self.subject.file_system.flushes_are_lies);
@@ -218,6 +225,9 @@ impl Target for HostTarget {
         // Kernels say in many ways that a file system has no such thing.
         if !self.ops().contains(task.op.kind()) || !self.subject.file_system.offers(&task.op) {
             return Some(Err(Errno::EOPNOTSUPP));
+        }
+        if mounted.is_gone {
+            return Some(Err(Errno::EIO));
         }
         let runner = &self.prepared().runner;
         let session = Arc::clone(&mounted.session);

@@ -21,6 +21,7 @@ use foldhash::fast::FixedState;
 use vfs::{Reference, Tree, contract::History};
 
 use crate::{
+    compare::differences,
     probe::Refused,
     target::{Finding, Repeats, Target},
 };
@@ -179,13 +180,13 @@ impl<T: Target> Recoverer<T> {
         if self.is_run_again(image) && recovered.of_the_machine(target).is_none() {
             let (again, reads_again) = once::recover(target, image, self.scope, &Sequels::default());
             let same_reads = reads == reads_again || target.repeats() == Repeats::InShape;
-            let difference = if same_reads { recovered.difference(target, &again) } else { Some("read") };
+            let difference = recovered.difference(target, &again);
+            let difference = if same_reads { difference } else { Some("it read something else".to_owned()) };
             if let Some(finding) = again.of_the_machine(target) {
                 // What could not be run a second time does not differ from the first.
                 recovered = Recovered::nothing(finding.clone());
-            } else if let Some(what) = difference {
-                recovered =
-                    Recovered::nondeterministic(format!("run again on the same disk, it {what} something else"));
+            } else if let Some(difference) = difference {
+                recovered = Recovered::nondeterministic(format!("run again on the same disk, {difference}"));
             }
         }
         let recovered = Arc::new(recovered);
@@ -231,29 +232,33 @@ impl<T: Target> Recovered<T> {
         }
     }
 
-    /// In what a second recovery of the same image differs.
-    fn difference(&self, target: &T, again: &Self) -> Option<&'static str> {
+    /// In what a second recovery of the same image differs: words that follow others.
+    fn difference(&self, target: &T, again: &Self) -> Option<String> {
+        if self.findings != again.findings {
+            return Some(format!("it found {}, and not {}", listed(&again.findings), listed(&self.findings)));
+        }
+        if let Err(how) = same_log(target, &self.log, &again.log) {
+            return Some(format!("it wrote something else: {how}"));
+        }
         let memory = |mounted: &T::Mounted| {
             let mut bytes = Vec::new();
             target.encode(mounted, &mut bytes);
             bytes
         };
-        let (same_tree, same_memory) = match (&self.file_system, &again.file_system) {
-            (Some((mounted, tree)), Some((mounted_again, tree_again))) => {
-                // What a repair has written differs in its bytes, and memory that goes by them does too.
-                let in_shape = target.repeats() == Repeats::InShape;
-                (tree.same_as(tree_again), in_shape || memory(mounted) == memory(mounted_again))
+        if let (Some((mounted, tree)), Some((mounted_again, tree_again))) = (&self.file_system, &again.file_system) {
+            if !tree.same_as(tree_again) {
+                return Some(format!("it showed something else: {}", differences(tree_again, tree)));
             }
-            (first, second) => (first.is_none() == second.is_none(), true),
-        };
-        let same = [
-            (same_log(target, &self.log, &again.log), "wrote"),
-            (self.findings == again.findings, "found"),
-            (same_tree, "showed"),
-            (same_memory, "kept in memory"),
-            (self.afterwards == again.afterwards && self.refused == again.refused, "did when it was used"),
-        ];
-        same.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
+            // What a repair has written differs in its bytes, and memory that goes by them does too.
+            if target.repeats() == Repeats::Exactly && memory(mounted) != memory(mounted_again) {
+                return Some("it kept something else in memory".to_owned());
+            }
+        }
+        if self.afterwards != again.afterwards {
+            let (first, second) = (listed(self.afterwards.as_slice()), listed(again.afterwards.as_slice()));
+            return Some(format!("when it was used there was {second}, and not {first}"));
+        }
+        (self.refused != again.refused).then(|| "it had room for something else when it was used".to_owned())
     }
 
     /// What kept it from being run to its end, if that is no fault of the target.
@@ -270,13 +275,19 @@ impl<T: Target> Recovered<T> {
     }
 }
 
-/// Whether two recoveries of the same image asked the same of the disk.
-fn same_log<T: Target>(target: &T, log: &[Entry], again: &[Entry]) -> bool {
-    match target.repeats() {
-        Repeats::Exactly => log == again,
-        Repeats::InShape => {
-            let asked: Vec<Asked> = log.iter().map(|entry| Asked::of(&entry.kind)).collect();
-            in_order_of(&asked, again.iter().map(|entry| entry.kind.clone()).collect()).is_ok()
-        }
+/// Findings in words.
+fn listed(findings: &[Finding]) -> String {
+    let words = findings.iter().map(|finding| format!("{} ({})", finding.property.name, finding.detail));
+    let words = words.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { "nothing".to_owned() } else { words }
+}
+
+/// Whether two recoveries of the same image asked the same of the disk; if not, how they differ.
+fn same_log<T: Target>(target: &T, log: &[Entry], again: &[Entry]) -> Result<(), String> {
+    let asked: Vec<Asked> = log.iter().map(|entry| Asked::of(&entry.kind)).collect();
+    in_order_of(&asked, again.iter().map(|entry| entry.kind.clone()).collect())?;
+    if target.repeats() == Repeats::Exactly && log != again {
+        return Err("other bytes, or in another order".to_owned());
     }
+    Ok(())
 }
