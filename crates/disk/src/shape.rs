@@ -73,12 +73,9 @@ pub fn in_order_of(first: &[Asked], run: Vec<EntryKind>) -> Result<Vec<EntryKind
         let is_early =
             *asked == Asked::Flush && rest[begin..epoch_ends].iter().filter(|kind| kind.is_some()).count() > 1;
         let Some(found) = found.filter(|_| !is_early) else {
-            let other = rest[begin..]
-                .iter()
-                .flatten()
-                .next()
-                .map_or_else(|| "end".to_owned(), |kind| Asked::of(kind).to_string());
-            return Err(format!("request {} was a {asked}, and then a {other}", number + 1));
+            let other = rest[begin..].iter().flatten().next();
+            let other = other.map_or_else(|| "nothing".to_owned(), |kind| format!("a {}", Asked::of(kind)));
+            return Err(format!("request {} was a {asked}, and then {other}", number + 1));
         };
         ordered.extend(rest[found].take());
         if *asked == Asked::Flush {
@@ -118,7 +115,7 @@ mod tests {
         let run = [write(1, 0), EntryKind::Flush, write(2, 0)];
         let first = shape(&run);
         assert!(in_order_of(&first, run.to_vec()).is_ok());
-        assert!(in_order_of(&first, run[..2].to_vec()).unwrap_err().contains("then a end"));
+        assert!(in_order_of(&first, run[..2].to_vec()).unwrap_err().contains("then nothing"));
         assert!(in_order_of(&first[..2], run.to_vec()).unwrap_err().contains("there was an end"));
         let more = vec![write(1, 0), write(5, 0), EntryKind::Flush, write(2, 0)];
         assert!(in_order_of(&first, more).unwrap_err().contains("request 2 was a flush"));

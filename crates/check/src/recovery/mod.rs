@@ -245,14 +245,18 @@ impl<T: Target> Recovered<T> {
             target.encode(mounted, &mut bytes);
             bytes
         };
-        if let (Some((mounted, tree)), Some((mounted_again, tree_again))) = (&self.file_system, &again.file_system) {
-            if !tree.same_as(tree_again) {
+        match (&self.file_system, &again.file_system) {
+            (Some((_, tree)), Some((_, tree_again))) if !tree.same_as(tree_again) => {
                 return Some(format!("it showed something else: {}", differences(tree_again, tree)));
             }
             // What a repair has written differs in its bytes, and memory that goes by them does too.
-            if target.repeats() == Repeats::Exactly && memory(mounted) != memory(mounted_again) {
+            (Some((mounted, _)), Some((mounted_again, _)))
+                if target.repeats() == Repeats::Exactly && memory(mounted) != memory(mounted_again) =>
+            {
                 return Some("it kept something else in memory".to_owned());
             }
+            (Some(_), None) | (None, Some(_)) => return Some("it left a file system once and once none".to_owned()),
+            _ => {}
         }
         if self.afterwards != again.afterwards {
             let (first, second) = (listed(self.afterwards.as_slice()), listed(again.afterwards.as_slice()));
@@ -285,9 +289,18 @@ fn listed(findings: &[Finding]) -> String {
 /// Whether two recoveries of the same image asked the same of the disk; if not, how they differ.
 fn same_log<T: Target>(target: &T, log: &[Entry], again: &[Entry]) -> Result<(), String> {
     let asked: Vec<Asked> = log.iter().map(|entry| Asked::of(&entry.kind)).collect();
-    in_order_of(&asked, again.iter().map(|entry| entry.kind.clone()).collect())?;
-    if target.repeats() == Repeats::Exactly && log != again {
-        return Err("other bytes, or in another order".to_owned());
+    if target.repeats() == Repeats::InShape {
+        return in_order_of(&asked, again.iter().map(|entry| entry.kind.clone()).collect()).map(drop);
     }
-    Ok(())
+    let place = log.iter().zip(again).position(|(first, second)| first != second);
+    let number = place.unwrap_or(log.len().min(again.len()));
+    match (asked.get(number), again.get(number).map(|entry| Asked::of(&entry.kind))) {
+        (None, None) => Ok(()),
+        (None, Some(more)) => Err(format!("after {number} requests there was an end, and then a {more}")),
+        (Some(first), None) => Err(format!("request {} was a {first}, and then nothing", number + 1)),
+        (Some(first), Some(second)) if *first == second => {
+            Err(format!("request {} was a {first}, and then the same with other bytes", number + 1))
+        }
+        (Some(first), Some(second)) => Err(format!("request {} was a {first}, and then a {second}", number + 1)),
+    }
 }

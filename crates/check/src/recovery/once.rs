@@ -11,7 +11,7 @@ use vfs::{Errno, Tree};
 
 use super::{
     RECOVERY_FAILS, Recovered, Scope,
-    sequel::{Left, Sequel, Sequels, Step},
+    sequel::{From, Left, Risen, Sequels, Used},
 };
 use crate::{
     compare::differences,
@@ -24,38 +24,57 @@ const RECOVERY_UNSTABLE: Property = Property::critical("recovery-unstable");
 /// The thorough check leaves another tree than recovery.
 const FSCK_DISAGREES: Property = Property::critical("fsck-disagrees");
 
+/// A bit for each block of a disk.
+struct Blocks(SmallVec<[u64; 4]>);
+
+impl Blocks {
+    fn none(of: &Disk) -> Self {
+        Self(smallvec![0; of.geometry().blocks.div_ceil(64) as usize])
+    }
+
+    /// Those that were written to, as far as the disk's log goes back.
+    fn written(disk: &Disk) -> Self {
+        let mut written = Self::none(disk);
+        for (_, entry) in disk.log().entries().filter(|(_, entry)| entry.kind != EntryKind::Flush) {
+            let (first, count) = entry.extent(disk.geometry());
+            (first.0..first.0 + count).for_each(|block| written.mark(Block(block)));
+        }
+        written
+    }
+
+    fn mark(&mut self, block: Block) {
+        self.0[block.0 as usize / 64] |= 1 << (block.0 % 64);
+    }
+
+    fn has(&self, block: Block) -> bool {
+        self.0[block.0 as usize / 64] >> (block.0 % 64) & 1 == 1
+    }
+}
+
 /// What was read of the crash image.
 struct Reads {
     set: ReadSet,
-    /// A bit for each block that was read from the crash image, and one for each that recovery wrote.
-    read: SmallVec<[u64; 4]>,
-    written: SmallVec<[u64; 4]>,
+    read: Blocks,
     /// The hash of the crash image, until everything was read.
     unread: Option<u128>,
 }
 
 impl Reads {
-    fn new(set: ReadSet, crashed: &Image, recovered: &Disk) -> Self {
-        let words = recovered.geometry().blocks.div_ceil(64) as usize;
-        let unread = Some(crashed.hash());
-        let mut reads =
-            Self { set: ReadSet::default(), read: smallvec![0; words], written: smallvec![0; words], unread };
-        set.0.into_iter().for_each(|read| reads.push(read));
-        for (_, entry) in recovered.log().entries().filter(|(_, entry)| entry.kind != EntryKind::Flush) {
-            let (first, count) = entry.extent(recovered.geometry());
-            (first.0..first.0 + count).for_each(|block| mark(&mut reads.written, Block(block)));
-        }
+    fn new(first: ReadSet, crashed: &Image, disk: &Disk) -> Self {
+        let mut reads = Self { set: ReadSet::default(), read: Blocks::none(disk), unread: Some(crashed.hash()) };
+        reads.add(&first);
         reads
     }
 
-    /// Adds what was read from a disk that started as the crash image, or, if `after`, as recovery left it.
-    fn add(&mut self, more: &ReadSet, after: bool) {
-        for read in &more.0 {
-            let overwritten = after && read.block != EVERYTHING && is_marked(&self.written, read.block);
-            if !overwritten {
-                self.push(*read);
-            }
-        }
+    /// Adds what was read from a disk that started as the crash image.
+    fn add(&mut self, more: &ReadSet) {
+        more.0.iter().for_each(|read| self.push(*read));
+    }
+
+    /// Adds what was read from a disk that started as the crash image and on which these blocks were written then.
+    fn add_after(&mut self, written: &Blocks, more: &ReadSet) {
+        let is_overwritten = |read: &Read| read.block != EVERYTHING && written.has(read.block);
+        more.0.iter().filter(|read| !is_overwritten(read)).for_each(|read| self.push(*read));
     }
 
     /// Adds a read of something that was not read before. What recovery made of the crash image follows from that
@@ -65,19 +84,11 @@ impl Reads {
         if read.block == EVERYTHING {
             self.unread = None;
             self.set.0.push(Read { content: crashed, ..read });
-        } else if !is_marked(&self.read, read.block) {
-            mark(&mut self.read, read.block);
+        } else if !self.read.has(read.block) {
+            self.read.mark(read.block);
             self.set.0.push(read);
         }
     }
-}
-
-fn mark(bits: &mut [u64], block: Block) {
-    bits[block.0 as usize / 64] |= 1 << (block.0 % 64);
-}
-
-fn is_marked(bits: &[u64], block: Block) -> bool {
-    bits[block.0 as usize / 64] >> (block.0 % 64) & 1 == 1
 }
 
 fn recording(image: &Image) -> Disk {
@@ -93,7 +104,7 @@ fn reads_of(disk: &mut Disk) -> ReadSet {
 /// Recovers once; the result with everything that it depends on. Of what follows, what is known is not run again.
 pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known: &Sequels) -> (Recovered<T>, ReadSet) {
     let mut disk = recording(image);
-    let Up { repaired: mut findings, mounted, tree } = bring_up(target, &mut disk);
+    let Up { mut findings, mounted, tree } = bring_up(target, &mut disk);
     let to_check = mounted.iter().filter(|_| scope >= Scope::Soundness);
     for finding in to_check.flat_map(|mounted| target.invariants(mounted, &disk)) {
         if !findings.contains(&finding) {
@@ -116,22 +127,26 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known:
     let (mut afterwards, mut refused, mut compared) = (None, Vec::new(), false);
     let is_followed = scope >= Scope::Soundness && !findings.iter().any(Finding::is_critical);
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| is_followed) {
+        let written = Blocks::written(&disk);
+        // First, though it counts last: whoever has to mount something else for what follows has this mounted now.
+        let used = (scope >= Scope::Use).then(|| {
+            let left = Left::new(target, mounted, disk.image());
+            known.using(left, || use_for_the_first_time(target, mounted, disk.image(), tree))
+        });
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
-        let left = Left::new(target, mounted, disk.image());
-        let note = |sequel: &Sequel, reads: &mut Reads| {
-            sequel.reads.iter().for_each(|more| reads.add(more, true));
-            sequel.wrong.clone()
-        };
-        let again = || known.of(Step::Again, left, || recover_again(target, disk.image(), tree));
-        afterwards = changed
-            .then(|| note(&again(), &mut reads))
-            .flatten()
-            .or_else(|| check_thoroughly(target, image, tree, &mut reads, &mut compared));
-        if scope >= Scope::Use && afterwards.is_none() {
-            let tried = known.of(Step::Probe, left, || try_out(target, mounted, disk.image(), tree));
-            afterwards = note(&tried, &mut reads);
-            refused.clone_from(&tried.refused);
+        if changed {
+            let again = known.rising(From::Recovery, disk.image(), || recover_again(target, disk.image()));
+            reads.add_after(&written, &again.reads);
+            afterwards = unstable(target, &again, tree);
+        }
+        if afterwards.is_none() {
+            afterwards = check_thoroughly(target, image, tree, (&mut reads, known), &mut compared);
+        }
+        if let Some(used) = used.filter(|_| afterwards.is_none()) {
+            used.reads.iter().for_each(|more| reads.add_after(&written, more));
+            afterwards.clone_from(&used.wrong);
+            refused.clone_from(&used.refused);
         }
     }
     let recovered = Recovered::new(file_system, findings, (afterwards, compared), (log, blocks_written));
@@ -140,43 +155,65 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known:
 
 /// A file system that was brought up, as far as it could be.
 struct Up<T: Target> {
-    /// What fsck found.
-    repaired: Vec<Finding>,
+    /// What fsck found, and what kept it from being found out.
+    findings: Vec<Finding>,
     mounted: Option<T::Mounted>,
     /// What a user sees, or why there is nothing to see.
     tree: Result<Tree, String>,
 }
 
+fn failed(what: &str, errno: Errno) -> String {
+    format!("{what} failed with {errno} ({})", errno.meaning())
+}
+
 fn bring_up<T: Target>(target: &T, disk: &mut Disk) -> Up<T> {
-    let says = |what: &str, errno: Errno| format!("{what} failed with {errno} ({})", errno.meaning());
-    let repaired = match target.fsck(disk) {
-        Ok(repaired) => repaired,
-        Err(errno) => return Up { repaired: Vec::new(), mounted: None, tree: Err(says("fsck", errno)) },
-    };
-    match target.mount(disk) {
-        Ok(mounted) => {
-            let of_the_machine = target.complaint(&mounted).filter(|finding| target.is_of_the_machine(finding));
-            let repaired = repaired.into_iter().chain(of_the_machine).collect();
-            let tree = target.observe(&mounted, disk).map_err(|errno| says("reading the tree", errno));
-            Up { repaired, mounted: Some(mounted), tree }
-        }
-        Err(errno) => Up { repaired, mounted: None, tree: Err(says("mount", errno)) },
+    match target.fsck(disk) {
+        Ok(repaired) => mount(target, disk, repaired),
+        Err(errno) => Up { findings: Vec::new(), mounted: None, tree: Err(failed("fsck", errno)) },
     }
 }
 
-/// The power may be cut right after recovery, before anything else happens.
-fn recover_again<T: Target>(target: &T, image: &Image, tree: &Tree) -> Sequel {
+fn mount<T: Target>(target: &T, disk: &mut Disk, mut findings: Vec<Finding>) -> Up<T> {
+    match target.mount(disk) {
+        Ok(mounted) => {
+            findings.extend(target.complaint(&mounted).filter(|finding| target.is_of_the_machine(finding)));
+            let tree = target.observe(&mounted, disk).map_err(|errno| failed("reading the tree", errno));
+            Up { findings, mounted: Some(mounted), tree }
+        }
+        Err(errno) => Up { findings, mounted: None, tree: Err(failed("mount", errno)) },
+    }
+}
+
+/// What comes up from a disk when it is brought up like this.
+fn risen<T: Target>(image: &Image, bring_up: impl FnOnce(&mut Disk) -> Up<T>) -> Risen {
     let mut disk = recording(image);
-    let Up { repaired, tree: again, .. } = bring_up(target, &mut disk);
-    let wrong = match again {
-        Err(what) => Some(what),
-        Ok(again) if !again.same_as(tree) => Some(differences(&again, tree)),
-        Ok(_) => repaired.first().map(|left| format!("{}: {}", left.property.name, left.detail)),
-    };
-    let unstable = |what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") };
-    let of_the_machine = repaired.into_iter().find(|finding| target.is_of_the_machine(finding));
-    let wrong = of_the_machine.or_else(|| wrong.map(unstable));
-    Sequel { wrong, refused: Vec::new(), reads: vec![reads_of(&mut disk)] }
+    let Up { findings, tree, .. } = bring_up(&mut disk);
+    Risen { findings, tree, reads: reads_of(&mut disk) }
+}
+
+/// The power may be cut right after recovery, before anything else happens.
+fn recover_again<T: Target>(target: &T, image: &Image) -> Risen {
+    risen(image, |disk| bring_up(target, disk))
+}
+
+/// What is wrong if a recovered disk does not come up as it was.
+fn unstable<T: Target>(target: &T, again: &Risen, tree: &Tree) -> Option<Finding> {
+    if let Some(of_the_machine) = again.findings.iter().find(|finding| target.is_of_the_machine(finding)) {
+        return Some(of_the_machine.clone());
+    }
+    let wrong = not_the_same(&again.tree, tree).or_else(|| again.findings.first().map(says));
+    wrong.map(|what| Finding { property: RECOVERY_UNSTABLE, detail: format!("recovered once more: {what}") })
+}
+
+fn says(finding: &Finding) -> String {
+    format!("{}: {}", finding.property.name, finding.detail)
+}
+
+fn not_the_same(found: &Result<Tree, String>, tree: &Tree) -> Option<String> {
+    match found {
+        Err(what) => Some(what.clone()),
+        Ok(found) => (!found.same_as(tree)).then(|| differences(found, tree)),
+    }
 }
 
 /// What the thorough check makes of the same crash state. `compared` says whether there is such a check.
@@ -184,35 +221,36 @@ fn check_thoroughly<T: Target>(
     target: &T,
     image: &Image,
     tree: &Tree,
-    reads: &mut Reads,
+    (reads, known): (&mut Reads, &Sequels),
     compared: &mut bool,
 ) -> Option<Finding> {
     let mut disk = recording(image);
     let checked = target.full_fsck(&mut disk)?;
     *compared = true;
-    let first = checked.as_ref().ok().and_then(|found| found.first());
-    if let Some(of_the_machine) = first.filter(|finding| target.is_of_the_machine(finding)) {
+    reads.add(&reads_of(&mut disk));
+    let found = match checked {
+        Ok(found) => found,
+        Err(errno) => return Some(disagrees(&failed("it", errno))),
+    };
+    if let Some(of_the_machine) = found.first().filter(|finding| target.is_of_the_machine(finding)) {
         return Some(of_the_machine.clone());
     }
-    let says = |finding: &Finding| format!("{}: {}", finding.property.name, finding.detail);
-    let found = checked.as_ref().ok().and_then(|found| found.iter().find(|finding| finding.is_critical())).map(says);
-    let mounted = checked.and_then(|_| target.mount(&mut disk));
-    let complaint = mounted.as_ref().ok().and_then(|mounted| target.complaint(mounted));
-    if let Some(of_the_machine) = complaint.filter(|finding| target.is_of_the_machine(finding)) {
-        return Some(of_the_machine);
+    let left = known.rising(From::Check, disk.image(), || risen(disk.image(), |disk| mount(target, disk, Vec::new())));
+    reads.add_after(&Blocks::written(&disk), &left.reads);
+    if let Some(of_the_machine) = left.findings.first() {
+        return Some(of_the_machine.clone());
     }
-    let wrong = found.or_else(|| match mounted.and_then(|mounted| target.observe(&mounted, &disk)) {
-        Err(errno) => Some(format!("failed with {errno} ({})", errno.meaning())),
-        Ok(thorough) if !thorough.same_as(tree) => Some(differences(&thorough, tree)),
-        Ok(_) => None,
-    });
-    reads.add(&reads_of(&mut disk), false);
-    wrong.map(|what| Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") })
+    let wrong = found.iter().find(|finding| finding.is_critical()).map(says);
+    wrong.or_else(|| not_the_same(&left.tree, tree)).map(|what| disagrees(&what))
 }
 
-fn try_out<T: Target>(target: &T, mounted: &T::Mounted, image: &Image, tree: &Tree) -> Sequel {
+fn disagrees(what: &str) -> Finding {
+    Finding { property: FSCK_DISAGREES, detail: format!("checked thoroughly instead: {what}") }
+}
+
+fn use_for_the_first_time<T: Target>(target: &T, mounted: &T::Mounted, image: &Image, tree: &Tree) -> Used {
     let mut reads = Vec::new();
     let Tried { wrong, refused } =
         probe::try_all(target, mounted, &recording(image), tree, |disk| reads.push(reads_of(disk)));
-    Sequel { wrong, refused, reads }
+    Used { wrong, refused, reads }
 }

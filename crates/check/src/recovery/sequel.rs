@@ -1,16 +1,19 @@
 //! What follows a recovery, remembered by what recovery left.
 //!
 //! Many crash states recover to the same file system: an interrupted checkpoint counts for nothing, however far it got.
-//! Recovering once more and a first use work on what recovery left, its disk and its memory, and so are done once for
-//! all of them. What they read is remembered too, since the recoveries that they belong to are known by their reads.
+//! What comes up from its disk when the power goes once more, and from the disk that a thorough check left, is found out
+//! once for all of them; and so is a first use, which works on the disk and on what is in memory. What they read is
+//! remembered too, since the recoveries that they belong to are known by their reads.
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use disk::{Image, ReadSet};
 use foldhash::fast::FixedState;
+use vfs::Tree;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
@@ -18,22 +21,32 @@ use crate::{
     target::{Finding, Target},
 };
 
-/// Beyond so many (a few kilobytes each), what follows a recovery is run each time.
+/// Beyond so many of a kind (a few kilobytes each), what follows a recovery is run each time.
 const SEQUELS_MAX: usize = 1 << 15;
 
-/// What is done after a recovery.
+/// From what a file system comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
-    /// It is recovered once more.
-    Again,
-    /// It is tried out.
-    Probe,
+pub(super) enum From {
+    /// From what recovery left: it is recovered once more.
+    Recovery,
+    /// From what a thorough check left: it is mounted.
+    Check,
 }
 
-/// How that went.
-pub(super) struct Sequel {
+/// What came up from a disk.
+pub(super) struct Risen {
+    /// What fsck found, and what kept it from being found out.
+    pub findings: Vec<Finding>,
+    /// What a user sees, or why there is nothing to see.
+    pub tree: Result<Tree, String>,
+    /// What was read of the disk.
+    pub reads: ReadSet,
+}
+
+/// How a first use went.
+pub(super) struct Used {
     pub wrong: Option<Finding>,
-    /// The ops of a first use that there was no room for.
+    /// The ops that there was no room for.
     pub refused: Vec<Refused>,
     /// What was read of the disk as recovery left it, in this order.
     pub reads: Vec<ReadSet>,
@@ -53,20 +66,43 @@ impl Left {
 
 /// What is known.
 #[derive(Default)]
-pub(super) struct Sequels(Mutex<HashMap<(Step, Left), Arc<Sequel>, FixedState>>);
+pub(super) struct Sequels {
+    risen: Known<(From, u128), Risen>,
+    used: Known<Left, Used>,
+}
 
 impl Sequels {
-    /// How a step goes, which is found out if it is not known.
-    pub fn of(&self, step: Step, left: Left, run: impl FnOnce() -> Sequel) -> Arc<Sequel> {
+    /// What comes up from a disk.
+    pub fn rising(&self, from: From, image: &Image, run: impl FnOnce() -> Risen) -> Arc<Risen> {
+        self.risen.of((from, image.hash()), run)
+    }
+
+    /// How a first use goes.
+    pub fn using(&self, left: Left, run: impl FnOnce() -> Used) -> Arc<Used> {
+        self.used.of(left, run)
+    }
+}
+
+struct Known<K, V>(Mutex<HashMap<K, Arc<V>, FixedState>>);
+
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Known<K, V> {
+    /// What belongs to a key, which is found out if it is not known.
+    fn of(&self, key: K, run: impl FnOnce() -> V) -> Arc<V> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known().get(&(step, left)) {
+        if let Some(known) = known().get(&key) {
             return Arc::clone(known);
         }
-        let sequel = Arc::new(run());
+        let found = Arc::new(run());
         let mut known = known();
         if known.len() < SEQUELS_MAX {
-            known.insert((step, left), Arc::clone(&sequel));
+            known.insert(key, Arc::clone(&found));
         }
-        sequel
+        found
     }
 }

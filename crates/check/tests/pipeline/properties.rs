@@ -113,7 +113,8 @@ fn what_is_said_names_the_op_and_the_values() {
     let detail = said(Kind::OneBlock, Flaw::Forgetful, Prefix, Mountable, "usable");
     assert_eq!(detail, "after recovery and remount(), tree: /a: is missing, expected a file with 0 bytes");
     let detail = said(Kind::OneBlock, Flaw::Fickle, Prefix, Mountable, "recovery-nondeterministic");
-    assert_eq!(detail, format!("{early}, run again on the same disk, it wrote something else"));
+    let says = "request 1 was a write of 16 bytes at block 2, and then the same with other bytes";
+    assert_eq!(detail, format!("{early}, run again on the same disk, it wrote something else: {says}"));
     let detail = said(Kind::TwoSlots, Flaw::GivesUp, Torn, Mountable, "recovery-fails");
     assert_eq!(detail, "mount failed with EIO (input/output error)");
     let detail = said(Kind::OneBlock, Flaw::SyncDoesNothing, Flushed, Synced, "pinned-name");

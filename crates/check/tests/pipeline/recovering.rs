@@ -185,9 +185,10 @@ fn a_thorough_check_must_leave_the_same_tree() {
     for probe in [false, true] {
         let options = CheckOptions { probe, ..options(CrashMode::Prefix, Mountable) };
         assert_eq!(violated(&search(&agrees, options)), [""; 0]);
-        for (toy, says) in
-            [(removes, "/a: is missing, expected a file with 0 bytes"), (fails, "failed with EIO (input/output error)")]
-        {
+        for (toy, says) in [
+            (removes, "/a: is missing, expected a file with 0 bytes"),
+            (fails, "it failed with EIO (input/output error)"),
+        ] {
             assert_eq!(violated(&search(&toy, options)), ["fsck-disagrees"]);
             let trace = minimised(&toy, &trace_of(&toy, options, "fsck-disagrees"));
             assert_eq!(trace.detail, format!("checked thoroughly instead: {says}"));
