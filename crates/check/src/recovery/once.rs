@@ -60,9 +60,9 @@ struct Reads {
 }
 
 impl Reads {
-    fn new(first: ReadSet, crashed: &Image, disk: &Disk) -> Self {
+    fn new(first: &ReadSet, crashed: &Image, disk: &Disk) -> Self {
         let mut reads = Self { set: ReadSet::default(), read: Blocks::none(disk), unread: Some(crashed.hash()) };
-        reads.add(&first);
+        reads.add(first);
         reads
     }
 
@@ -123,7 +123,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known:
     };
     let log = disk.log().entries().map(|(_, entry)| entry.clone()).collect();
     let blocks_written = disk.log().entries().map(|(_, entry)| entry.extent(disk.geometry()).1).sum();
-    let mut reads = Reads::new(reads_of(&mut disk), image, &disk);
+    let mut reads = Reads::new(&reads_of(&mut disk), image, &disk);
     let (mut afterwards, mut refused, mut compared) = (None, Vec::new(), false);
     let is_followed = scope >= Scope::Soundness && !findings.iter().any(Finding::is_critical);
     if let Some((mounted, tree)) = file_system.as_ref().filter(|_| is_followed) {

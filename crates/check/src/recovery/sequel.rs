@@ -1,9 +1,9 @@
 //! What follows a recovery, remembered by what recovery left.
 //!
 //! Many crash states recover to the same file system: an interrupted checkpoint counts for nothing, however far it got.
-//! What comes up from its disk when the power goes once more, and from the disk that a thorough check left, is found out
-//! once for all of them; and so is a first use, which works on the disk and on what is in memory. What they read is
-//! remembered too, since the recoveries that they belong to are known by their reads.
+//! What comes up from its disk when the power goes once more, and from the disk that a thorough check left, is found
+//! out once for all of them; and so is a first use, which works on the disk and on what is in memory. What they read
+//! is remembered too, since the recoveries that they belong to are known by their reads.
 
 use std::{
     collections::HashMap,
