@@ -1,36 +1,41 @@
-//! Programs of a build, which end with all that they have started as soon as the build is asked to end.
+//! Programs of a build, which end with all that they have started as soon as the build is asked to end, or is gone.
 
 use std::{
     io::{self, BufRead as _, BufReader},
-    os::unix::process::CommandExt as _,
-    process::{Command, ExitStatus},
+    os::{
+        fd::{AsFd as _, AsRawFd as _},
+        unix::process::CommandExt as _,
+    },
+    process::{Command, ExitStatus, Stdio},
     sync::mpsc::{RecvTimeoutError, channel},
     thread,
     time::Duration,
 };
 
 use explore::Stop;
-use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::start;
 
 /// How soon somebody notices that the build is to end.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a program to its end and hands on what it prints, line by line. It is in a group of its own: a compiler is told
-/// to end as `make` is, and removes what it has half written.
-pub(super) fn run(mut command: Command, stop: &Stop, line: &mut dyn FnMut(String)) -> io::Result<ExitStatus> {
+/// Runs a program to its end and hands on what it prints, line by line. The process above it ends it when we let go of
+/// that, and when we die.
+pub(super) fn run(command: &Command, stop: &Stop, line: &mut dyn FnMut(String)) -> io::Result<ExitStatus> {
     let (output, errors) = io::pipe()?;
-    command.stdout(errors.try_clone()?).stderr(errors).process_group(0);
-    let mut child = command.spawn()?;
+    let mut above = accompanied(command)?;
+    // A Ctrl-C is for us to hear.
+    above.stdin(Stdio::piped()).stdout(errors.try_clone()?).stderr(errors).process_group(0);
+    let mut child = above.spawn()?;
     // The command holds the other ends of the pipe, which would never end.
-    drop(command);
-    let group = Pid::from_child(&child);
+    drop(above);
+    let mut lifeline = child.stdin.take();
     thread::scope(|scope| {
         let (end, ended) = channel::<()>();
         scope.spawn(move || {
             while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 if stop.is_stopped() {
-                    // One that is gone already is what is wanted.
-                    let _ = kill_process_group(group, Signal::TERM);
+                    drop(lifeline.take());
                 }
             }
         });
@@ -45,6 +50,19 @@ pub(super) fn run(mut command: Command, stop: &Stop, line: &mut dyn FnMut(String
     })
 }
 
+/// The same command with a process above it.
+fn accompanied(command: &Command) -> io::Result<Command> {
+    let mut above = Command::new(format!("/proc/self/fd/{}", start::program()?.as_fd().as_raw_fd()));
+    above.arg("accompany").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => above.env(name, value),
+            None => above.env_remove(name),
+        };
+    }
+    Ok(above)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
@@ -54,7 +72,7 @@ mod tests {
     fn shell(script: &str, stop: &Stop, line: &mut dyn FnMut(String)) -> io::Result<ExitStatus> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script);
-        run(command, stop, line)
+        run(&command, stop, line)
     }
 
     #[test]
@@ -64,7 +82,8 @@ mod tests {
         assert_eq!((status.code(), lines.as_slice()), (Some(3), &["a".to_owned(), "b".to_owned()][..]));
     }
 
-    /// The shell waits for a program of its own, as `make` for a compiler; the pipe is open until that is gone, too.
+    /// The shell waits for a program of its own, as `make` for a compiler; the pipe is open until that is gone, too. It
+    /// ends because its lifeline does, as it would if this process had been killed.
     #[test]
     fn a_program_that_is_stopped_ends_with_all_that_it_has_started() {
         let (stop, start) = (Stop::default(), Instant::now());

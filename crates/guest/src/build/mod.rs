@@ -11,7 +11,7 @@ mod tools;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     thread::available_parallelism,
 };
 
@@ -154,7 +154,7 @@ fn make(tree: &Path, objects: &Path) -> Command {
     let mut output = std::ffi::OsString::from("O=");
     output.push(objects);
     let mut make = Command::new("make");
-    make.arg("-C").arg(tree).arg("ARCH=um").arg(output).stdin(Stdio::null()).env("LC_ALL", "C");
+    make.arg("-C").arg(tree).arg("ARCH=um").arg(output).env("LC_ALL", "C");
     make
 }
 
@@ -173,7 +173,7 @@ fn configure(
     let mut make = make(tree, objects);
     make.arg("alldefconfig").env("KCONFIG_ALLCONFIG", &file).env("KCONFIG_CONFIG", &new);
     let mut said = Vec::new();
-    let status = job::run(make, &order.stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
+    let status = job::run(&make, &order.stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
     if !status.success() {
         return Err(BuildError::Failed { step: "its configuration", said: tools::last_words(&said) });
     }
@@ -205,7 +205,7 @@ fn compile(tree: &Path, objects: &Path, stop: &Stop, progress: &mut dyn FnMut(Pr
     let mut make = make(tree, objects);
     make.arg(format!("-j{jobs}")).arg(PROGRAM);
     let (mut compiled, mut said) = (0, Vec::new());
-    let status = job::run(make, stop, &mut |line| {
+    let status = job::run(&make, stop, &mut |line| {
         if let Some(file) = line.trim_start().strip_prefix("CC ") {
             compiled += 1;
             progress(Progress::Compiled(compiled, file.trim().to_owned()));

@@ -87,7 +87,7 @@ fn unpack(tree: &Path, stop: &Stop, progress: &mut dyn FnMut(Progress)) -> Resul
     let mut tar = Command::new("tar");
     tar.arg("-xf").arg(ARCHIVE).args(["--strip-components=1", "-C"]).arg(&new);
     let mut said = Vec::new();
-    let status = job::run(tar, stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
+    let status = job::run(&tar, stop, &mut |line| said.extend_from_slice(format!("{line}\n").as_bytes()))?;
     if !status.success() {
         return Err(BuildError::Failed { step: "unpacking", said: tools::last_words(&said) });
     }

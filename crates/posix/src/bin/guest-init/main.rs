@@ -1,4 +1,4 @@
-//! One small static program with six parts to play, so that a guest, and a mount on the host, need nothing else.
+//! One small static program with seven parts to play, so that a guest, and a mount on the host, need nothing else.
 //!
 //! - [`init`]: process 1 of the guest kernel. It takes batches from the mailbox and does them; [`flash`] is what its
 //!   disk is to some file systems.
@@ -8,7 +8,9 @@
 //! - [`worker`]: a process of the host that mounts a disk of ours (its [`volume`]), as a file system of the running
 //!   kernel or by a [`command`].
 //! - [`keep`]: the process above a worker, which clears away what the worker leaves.
+//! - [`accompany`]: the process above a long job on the host, which ends when whoever wanted it is gone.
 
+mod accompany;
 mod allocations;
 mod command;
 mod flash;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Some("supervise") => supervise::run(arguments),
         Some("launch") => launch::run(arguments),
         Some("perform") => perform::run(arguments),
+        Some("accompany") => accompany::run(arguments),
         _ => {
             eprintln!("guest-init is started by shakedown, and by guest kernels");
             ExitCode::from(2)
