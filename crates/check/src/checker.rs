@@ -8,7 +8,7 @@
 use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
@@ -110,6 +110,8 @@ pub struct Checker<'a, T: Target> {
     pub(crate) haste: Haste,
     pub(crate) tally: Tally,
     pub(crate) unmounted: Unmounted,
+    /// Why the fresh file system did not start, if a search found that it did not: it may start another time.
+    pub(crate) not_started: OnceLock<Finding>,
     repeated: Mutex<Repeated>,
     pub(crate) workload: Workload,
     scorer: Scorer,
@@ -170,7 +172,21 @@ impl<'a, T: Target> Checker<'a, T> {
         let (interruptions, counts, workload) = (Interruptions::default(), Counts::new(None), Workload::default());
         let (haste, tally, scorer) = (Haste::default(), Tally::of(None), Scorer::new(Score::None));
         let (repeated, unmounted) = (Mutex::default(), Unmounted::AtTheEnd { depth: None });
-        Self { target, options, recoverer, interruptions, counts, haste, tally, unmounted, repeated, workload, scorer }
+        let not_started = OnceLock::new();
+        Self {
+            target,
+            options,
+            recoverer,
+            interruptions,
+            counts,
+            haste,
+            tally,
+            unmounted,
+            not_started,
+            repeated,
+            workload,
+            scorer,
+        }
     }
 
     /// How much has been done, what was only done again left out.
@@ -489,7 +505,13 @@ impl<T: Target> System for Checker<'_, T> {
     type Evidence = Evidence;
 
     fn initial(&self) -> Vec<State<T>> {
-        self.start().into_iter().collect()
+        match self.start() {
+            Ok(state) => vec![state],
+            Err(finding) => {
+                self.not_started.get_or_init(|| finding);
+                Vec::new()
+            }
+        }
     }
 
     fn actions(&self, state: &State<T>, actions: &mut Vec<Action>) {

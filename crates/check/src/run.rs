@@ -304,7 +304,7 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
         let trace = Trace { property: property.name.to_owned(), severity: property.severity, detail, ..trace };
         Violated::once(property, trace)
     };
-    let wrong = checker.start().err().map(violation);
+    let wrong = checker.not_started.get().cloned().map(violation);
     CheckReport { work: checker.work(), workloads: checker.tally.report(), ..CheckReport::of_nothing(wrong) }
 }
 

@@ -18,7 +18,7 @@ use rustix::{
 
 use crate::{
     Described, FileSystem,
-    kinds::{Checking, Kind, Making, usual_verdict},
+    kinds::{Checking, INODES, Kind, Making, usual_verdict},
     program::{self, IMAGE},
     storage::SECTOR,
 };
@@ -42,10 +42,18 @@ pub fn make(file_system: &FileSystem) -> io::Result<Image> {
         Making::Ours(make) => filled(kib, |file| make(&file.0, u64::from(kib) << 10)),
         Making::FirstMount(_) => filled(kib, |file| file.0.write_all_at(&vec![ERASED; (kib << 10) as usize], 0)),
         Making::Program { program, arguments, finish } => filled(kib, |file| {
-            succeeded(&program.run(arguments, &file.0)?)?;
+            let inodes = inodes_of(kib).to_string();
+            let arguments: Vec<&str> =
+                arguments.iter().map(|word| if *word == INODES { &inodes } else { *word }).collect();
+            succeeded(&program.run(&arguments, &file.0)?)?;
             finish.map_or(Ok(()), |finish| finish(&file.0))
         }),
     }
+}
+
+/// As many as keep the smallest disks small, and more on larger ones, where there is room for more files.
+fn inodes_of(kib: u32) -> u32 {
+    (kib / 64).max(32)
 }
 
 /// What flash memory is full of when it was erased.
@@ -64,7 +72,8 @@ fn filled(kib: u32, make: impl FnOnce(&ImageFile) -> io::Result<()>) -> io::Resu
 }
 
 fn succeeded(output: &Output) -> io::Result<()> {
-    if output.status.success() { Ok(()) } else { Err(io::Error::other(said(output, &[]))) }
+    let said = || [output.status.to_string(), said(output, &[])].join("; ");
+    if output.status.success() { Ok(()) } else { Err(io::Error::other(said().trim_end_matches("; ").to_owned())) }
 }
 
 /// What fsck did.

@@ -44,7 +44,9 @@ pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
     command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output).process_group(0);
     let mut supervisor = command.spawn()?;
     // From here on, the supervisor removes the folder.
+    let in_folder = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     let filled = fs::create_dir(&folder)
+        .map_err(in_folder)
         .and_then(|()| fs::write(folder.join("init.cpio"), initramfs(kernel.modules())?))
         .and_then(|()| fs::write(folder.join("kernel.so"), embedded::PRELOAD))
         .and_then(|()| Ok(Console::new(console)?));

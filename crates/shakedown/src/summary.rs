@@ -193,12 +193,15 @@ impl Limits {
         if let Some(workloads) = report.workloads.as_ref().filter(|workloads| workloads.left_out > 0) {
             says.push(left_out(workloads));
         }
-        // Alone, a full disk is among the states of a target; among others, it parts them.
+        // In a search of one target, a full disk is one of its states; it parts several, and cuts workloads short.
         if work.ops_refused > 0 && !settings.against.is_empty() {
             says.push(format!(
                 "{} ops found no room on one side; on the others they were taken back",
                 work.ops_refused
             ));
+        } else if work.ops_refused > 0 && report.workloads.is_some() {
+            let refused = work.ops_refused;
+            says.push(format!("{refused} ops of the workloads found no room: a larger disk (kib=) may have it"));
         }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;

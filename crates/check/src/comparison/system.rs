@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use explore::{Progress, Property, SearchError, Step, System};
@@ -35,6 +35,8 @@ struct Comparer<'a> {
     refusals: Option<Refusals>,
     /// The ops of which the last made a side panic.
     panicked: Mutex<Option<Vec<Op>>>,
+    /// Why a side did not start, or how they differed at once.
+    not_started: OnceLock<Finding>,
 }
 
 impl System for Comparer<'_> {
@@ -43,9 +45,14 @@ impl System for Comparer<'_> {
     type Evidence = Met;
 
     fn initial(&self) -> Vec<Compared> {
-        let start = self.comparison.start().into_iter();
         let place = self.workload.script.as_ref().map(|set| set.root()).unwrap_or_default();
-        start.map(|state| Compared { place, ..state }).collect()
+        match self.comparison.start() {
+            Ok(state) => vec![Compared { place, ..state }],
+            Err(finding) => {
+                self.not_started.get_or_init(|| finding);
+                Vec::new()
+            }
+        }
     }
 
     fn actions(&self, state: &Compared, actions: &mut Vec<Op>) {
@@ -133,6 +140,7 @@ pub(super) fn check(
         counts: Counts::new(workload.weighted.as_ref()),
         refusals: goes_on_from_refusals.then(Refusals::default),
         panicked: Mutex::default(),
+        not_started: OnceLock::new(),
     };
     let traces = Traces { comparison, options, run };
     let options_json = serde_json::to_string(&options).expect("plain data");
@@ -141,7 +149,7 @@ pub(super) fn check(
     let identity = format!("{} {:?} {options_json} {workload:?}{order}", run.target, comparison.against());
     let noted = Noted::new(&comparer, run.note_states);
     let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work())).run() {
-        Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparison.start().err())),
+        Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparer.not_started.get().cloned())),
         report => report?,
     };
     let work = comparer.counts.work();

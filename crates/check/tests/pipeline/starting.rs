@@ -1,6 +1,8 @@
 //! What is wrong before anything has happened: a file system that does not start, and one that does not survive a power
 //! cut before its first op.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use check::{CheckOptions, CheckReport, Checkable, Finding, Story};
 use disk::{Block, CrashMode, Disk};
 use explore::Order;
@@ -40,6 +42,17 @@ fn a_file_system_that_does_not_mount_is_a_violation_in_every_search() {
     assert_eq!(told, "\nBroken: recovery-fails (critical)\n  a fresh file system does not mount: EIO\n");
     let mended = Toy::RIGHT.replay(trace).expect("there is no move that it could not make");
     assert_eq!(mended.violation, None);
+}
+
+/// A search that has seen nothing must not look like one that found nothing.
+#[test]
+fn a_file_system_that_fails_to_start_only_once_is_a_violation() {
+    static STARTS: AtomicU32 = AtomicU32::new(0);
+    let mount = |_: &mut Disk| if STARTS.fetch_add(1, Ordering::Relaxed) == 0 { Err(Errno::EIO) } else { Ok(()) };
+    let moody = Toy { mount, ..Toy::RIGHT };
+    let report = search(&moody, options(CrashMode::Off, Mountable));
+    assert_only(&report, "recovery-fails");
+    assert_eq!(report.states, 0);
 }
 
 #[test]

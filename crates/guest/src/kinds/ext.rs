@@ -3,7 +3,7 @@
 use posix::LOST_AND_FOUND;
 use vfs::{Conventions, Fallocate};
 
-use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, Kind, Making, usual_verdict};
+use super::{ALL_OPS, ALL_WAYS, Checking, FALLOCATE, INODES, Kind, Making, usual_verdict};
 use crate::program::Program;
 
 const MKE2FS: Program = Program { name: "mke2fs", package: "e2fsprogs" };
@@ -15,7 +15,7 @@ macro_rules! mke2fs {
         Making::Program {
             program: MKE2FS,
             arguments: &[
-                "-q", "-F", "-t", $kind, "-b", "1024", "-N", "32", "-m", "0", "-O", "^resize_inode", "-U",
+                "-q", "-F", "-t", $kind, "-b", "1024", "-N", INODES, "-m", "0", "-O", "^resize_inode", "-U",
                 "5eed5eed-5eed-4eed-8eed-5eed5eed5eed", "-E",
                 "hash_seed=5eed5eed-5eed-4eed-8eed-5eed5eed5eed,lazy_itable_init=0,lazy_journal_init=0,nodiscard",
                 $($more),*

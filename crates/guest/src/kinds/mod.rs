@@ -137,3 +137,5 @@ const NEEDS_INODES: OpSet =
     OpSet::of(&[OpKind::Link, OpKind::Symlink, OpKind::Chmod, OpKind::Chown, OpKind::Setxattr, OpKind::Removexattr]);
 const ATTRIBUTES: OpSet = OpSet::of(&[OpKind::Setxattr, OpKind::Removexattr]);
 const FALLOCATE: OpSet = OpSet::of(&[OpKind::Fallocate]);
+/// Among the arguments of a program: as many inodes as a disk of this size is to have.
+pub(crate) const INODES: &str = "{inodes}";

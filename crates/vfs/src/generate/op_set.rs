@@ -115,7 +115,7 @@ impl fmt::Debug for OpSet {
 
 /// A word that is neither an op nor a set of ops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("use the ops {word:?}: no op and no set of ops has this name{nearest}")]
+#[error("use the ops {word:?}: no op, no set and no file has this name{nearest}")]
 pub struct UnknownOps {
     word: String,
     nearest: Suggestion,
@@ -169,7 +169,7 @@ mod tests {
         let error = "create,metdata".parse::<OpSet>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "use the ops \"metdata\": no op and no set of ops has this name; the nearest is \"metadata\""
+            "use the ops \"metdata\": no op, no set and no file has this name; the nearest is \"metadata\""
         );
         assert!("".parse::<OpSet>().is_err());
         assert!("create,".parse::<OpSet>().is_err());
