@@ -214,7 +214,8 @@ impl<T: Target> State<T> {
     /// What was done of a write that wrote less than it was asked to, if there is no room for the rest.
     fn part_that_fits(&self, target: &T, op: &Op, outcome: &Outcome) -> Option<Op> {
         let (part, rest) = legal::in_part(op, outcome)?;
-        legal::is_full(&self.clone().run_whole(target, rest)).then_some(part)
+        let is_granted = fits(op, &self.reference.tree(), target.file_bytes_granted());
+        legal::is_full(&self.clone().run_whole(target, rest), is_granted).then_some(part)
     }
 
     /// What is known where an op is not done.
@@ -222,7 +223,8 @@ impl<T: Target> State<T> {
         let needs_room_to_free = !is_judged || target.needs_room_to_free();
         let is_empty = || self.reference.tree().is_empty() && self.reference.open_files().is_empty();
         let is_first = self.tasks.is_empty() && (self.ops <= 1 || !needs_room_to_free) && is_empty();
-        Refusing { op, is_first: is_judged && is_first, needs_room_to_free }
+        let file_bytes_granted = target.file_bytes_granted();
+        Refusing { op, is_first: is_judged && is_first, needs_room_to_free, file_bytes_granted }
     }
 
     /// How many bytes a target takes for a new file that says that it has no room for an op.

@@ -2,7 +2,8 @@
 //!
 //! - **Usable capacity.** A real disk fills up and a real format has a largest file; the reference has neither limit.
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
-//!   a file longer, where the reference succeeded. The op must then have changed nothing: the tree is compared as after
+//!   a file longer, and longer than the target grants to every file
+//!   ([`Target::file_bytes_granted`](crate::Target::file_bytes_granted)), where the reference succeeded. The op must then have changed nothing: the tree is compared as after
 //!   every op. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
 //!   changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
 //!   room for the first name of all; nor for one that takes all its room from one supply to have none where a new file
@@ -69,7 +70,7 @@ use vfs::{
     Value, WriteAt, WriteVia, open::OpenFiles,
 };
 
-use crate::state::Foreseen;
+use crate::{size::fits, state::Foreseen};
 
 /// How two outcomes of one op go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,11 @@ pub(crate) enum Agreement {
 
 /// Compares what an op came to with what the reference, which was like `before`, makes of it.
 pub(crate) fn compare(refusing: Refusing<'_>, outcome: &Outcome, before: &Reference, expected: &Foreseen) -> Agreement {
-    let growth = || if makes_longer(before, &expected.reference) { Growth::Longer } else { Growth::None };
+    let growth = || match makes_longer(before, &expected.reference) {
+        _ if fits(refusing.op, &before.tree(), refusing.file_bytes_granted) => Growth::Granted,
+        true => Growth::Longer,
+        false => Growth::None,
+    };
     match (outcome, &expected.outcome) {
         (outcome, expected) if is_same(refusing.op, outcome, expected) => Agreement::Same,
         (outcome, Ok(_)) if refusing.has_no_room(outcome, growth) => Agreement::Refused,
@@ -113,9 +118,9 @@ pub(crate) fn in_part(op: &Op, outcome: &Outcome) -> Option<(Op, Op)> {
     Some((write(*at, *count), write(behind, data.len - count)))
 }
 
-/// Whether the rest of a write could not be done for want of room.
-pub(crate) fn is_full(outcome: &Outcome) -> bool {
-    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG))
+/// Whether the rest of a write could not be done for want of room, where files are no larger than is granted or not.
+pub(crate) fn is_full(outcome: &Outcome, is_granted: bool) -> bool {
+    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT)) || *outcome == Err(Errno::EFBIG) && !is_granted
 }
 
 /// Whether an op may need room on the disk that it had not been granted before.
@@ -192,18 +197,23 @@ pub(crate) struct Refusing<'a> {
     pub is_first: bool,
     /// Whether the target may need room for anything that it changes.
     pub needs_room_to_free: bool,
+    /// See [`Target::file_bytes_granted`](crate::Target::file_bytes_granted).
+    pub file_bytes_granted: u64,
 }
 
 impl Refusing<'_> {
     /// Whether it may say so for want of room. `growth` is asked where the op was done.
     pub fn has_no_room(self, outcome: &Outcome, growth: impl FnOnce() -> Growth) -> bool {
-        let Self { op, is_first, needs_room_to_free } = self;
+        let Self { op, is_first, needs_room_to_free, .. } = self;
         let only_changes = matches!(op.kind(), OpKind::Unlink | OpKind::Rmdir | OpKind::Chmod | OpKind::Chown);
         match outcome {
             Err(Errno::ENOSPC | Errno::EDQUOT) if is_first && makes_a_name(op) => false,
             Err(Errno::ENOSPC | Errno::EDQUOT) if only_changes => needs_room_to_free,
             Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
-            Err(Errno::EFBIG) => reserves_beyond_the_end(op) || growth() >= least_growth(op),
+            Err(Errno::EFBIG) => match growth() {
+                Growth::Granted => false,
+                growth => reserves_beyond_the_end(op) || growth >= least_growth(op),
+            },
             _ => false,
         }
     }
@@ -212,7 +222,9 @@ impl Refusing<'_> {
 /// Whether a file gets longer by an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Growth {
-    /// No file does.
+    /// No file gets larger than is granted to every file.
+    Granted,
+    /// No file gets longer.
     None,
     /// Nothing that can be seen changes.
     Unseen,
@@ -315,6 +327,11 @@ mod tests {
 
     /// How an op that ends with `errno` agrees with the reference after a few others.
     fn agreement(before: &[&str], op: &str, errno: Errno) -> Agreement {
+        agreement_with(before, op, errno, 0)
+    }
+
+    /// The same where files of so many bytes are granted.
+    fn agreement_with(before: &[&str], op: &str, errno: Errno, granted: u64) -> Agreement {
         let mut reference = Reference::new();
         for earlier in before {
             reference.apply(&earlier.parse().unwrap()).unwrap();
@@ -322,7 +339,7 @@ mod tests {
         let op: Op = op.parse().unwrap();
         let mut after = reference.clone();
         let outcome = after.apply(&op);
-        let refusing = Refusing { op: &op, is_first: false, needs_room_to_free: true };
+        let refusing = Refusing { op: &op, is_first: false, needs_room_to_free: true, file_bytes_granted: granted };
         compare(refusing, &Err(errno), &reference, &Foreseen { reference: after, outcome })
     }
 
@@ -374,6 +391,19 @@ mod tests {
         ];
         for (op, expected) in cases {
             assert_eq!(agreement(&WRITTEN, op, Errno::EFBIG), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn what_is_granted_to_every_file_is_not_too_long() {
+        for (op, most) in [
+            ("write(\"/f\", offset=7, len=2, fill=2)", 9),
+            ("write(\"/f\", at=end, len=2, fill=2)", 10),
+            ("truncate(\"/f\", size=12)", 12),
+            ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", 16),
+        ] {
+            let agreement = |granted| agreement_with(&WRITTEN, op, Errno::EFBIG, granted);
+            assert_eq!((agreement(most), agreement(most - 1)), (Agreement::Differ, Agreement::Refused), "{op}");
         }
     }
 
@@ -477,7 +507,8 @@ mod tests {
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
         let has_no_room = |op: &str, errno, is_first, needs_room_to_free, growth| {
             let op = op.parse().unwrap();
-            Refusing { op: &op, is_first, needs_room_to_free }.has_no_room(&Err(errno), || growth)
+            let refusing = Refusing { op: &op, is_first, needs_room_to_free, file_bytes_granted: 0 };
+            refusing.has_no_room(&Err(errno), || growth)
         };
         let usually = |op, errno| has_no_room(op, errno, false, false, Growth::None);
         assert!(usually("create(\"/f\")", Errno::ENOSPC));
@@ -496,6 +527,7 @@ mod tests {
             ("truncate(fd=1, size=0)", Growth::Unseen, false),
             ("truncate(fd=1, size=9)", Growth::None, false),
             ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", Growth::None, true),
+            ("fallocate(\"/f\", how=keep_size, offset=8, len=8)", Growth::Granted, false),
         ] {
             assert_eq!(has_no_room(op, Errno::EFBIG, false, false, growth), excused, "{op} {growth:?}");
         }

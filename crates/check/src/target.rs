@@ -116,6 +116,11 @@ pub trait Target: Send + Sync {
         u64::MAX
     }
 
+    /// The bytes that each of its files may have, as long as there is room: `EFBIG` is no excuse for refusing them.
+    fn file_bytes_granted(&self) -> u64 {
+        0
+    }
+
     /// Whether [`Target::ops`] and [`Target::offers`] name all that it lacks. An op of a workload that fails with
     /// `EOPNOTSUPP` is then wrong, unless they say so; elsewhere the workload is left out.
     fn knows_what_it_lacks(&self) -> bool {

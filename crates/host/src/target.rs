@@ -285,6 +285,11 @@ impl Target for HostTarget {
         FILE_BYTES_MAX
     }
 
+    /// The format of every file system in the tables has far larger ones.
+    fn file_bytes_granted(&self) -> u64 {
+        if self.subject.file_system.is_known() { FILE_BYTES_MAX } else { 0 }
+    }
+
     fn knows_what_it_lacks(&self) -> bool {
         self.subject.file_system.is_known()
     }

@@ -15,6 +15,7 @@ use crate::{
     crash::CONTENTS,
     fullness,
     legal::{self, Growth},
+    size::fits,
     target::Finding,
 };
 
@@ -78,7 +79,7 @@ impl Comparison {
         let room = self.room_after_all(before, (op, index), &judged.outcomes);
         let refusal = self.refusal(before, op, (&sides, &judged.outcomes), room);
         let mut compared = judged.outcomes.clone();
-        if let Some((part, written)) = self.part_that_fits(op, index, (&sides, &judged.outcomes)) {
+        if let Some((part, written)) = self.part_that_fits(before, (op, index), (&sides, &judged.outcomes)) {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| **outcome != written) {
                 judged.refused = true;
                 sides[number] = before.now.sides[number].clone();
@@ -112,15 +113,16 @@ impl Comparison {
     /// What a side has done of a write and what it said, if it wrote less than others and has no room for the rest.
     fn part_that_fits(
         &self,
-        op: &Op,
-        index: OpIndex,
+        before: &Compared,
+        (op, index): (&Op, OpIndex),
         (sides, said): (&[SideState], &[Outcome]),
     ) -> Option<(Op, Outcome)> {
         let written = |number: &usize| if let Ok(Value::Count(count)) = said[*number] { count } else { u64::MAX };
         let least = (0..said.len()).min_by_key(written)?;
         let (part, rest) = legal::in_part(op, &said[least])?;
         let outcome = self.side(least).run(&mut sides[least].clone(), &rest, index);
-        legal::is_full(&outcome).then(|| (part, said[least].clone()))
+        let is_granted = fits(op, &before.now.tree, self.side(least).file_bytes_granted());
+        legal::is_full(&outcome, is_granted).then(|| (part, said[least].clone()))
     }
 
     /// What a side said that has no room for the op, and may say so.
@@ -139,7 +141,10 @@ impl Comparison {
         let has_no_room = |(number, outcome): &(usize, &Outcome)| {
             let needs_room_to_free = self.side(*number).needs_room_to_free();
             let is_first = before.is_empty() && (before.now.ops == 0 || !needs_room_to_free);
-            legal::Refusing { op, is_first, needs_room_to_free }.has_no_room(outcome, growth)
+            let file_bytes_granted = self.side(*number).file_bytes_granted();
+            let is_granted = || fits(op, &before.now.tree, file_bytes_granted);
+            legal::Refusing { op, is_first, needs_room_to_free, file_bytes_granted }
+                .has_no_room(outcome, || if is_granted() { Growth::Granted } else { growth() })
         };
         let is_full = |(number, _): &(usize, &Outcome)| room.is_none_or(|(other, _)| other != *number);
         said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())

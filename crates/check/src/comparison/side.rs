@@ -68,6 +68,11 @@ pub trait Side: Send + Sync {
         u64::MAX
     }
 
+    /// The bytes that each of its files may have, see [`Target::file_bytes_granted`].
+    fn file_bytes_granted(&self) -> u64 {
+        0
+    }
+
     /// Whether it may have no room for what only takes away or changes, see [`Target::needs_room_to_free`].
     fn needs_room_to_free(&self) -> bool {
         false
@@ -206,6 +211,10 @@ impl<T: Target> Side for T {
 
     fn file_bytes_max(&self) -> u64 {
         Target::file_bytes_max(self)
+    }
+
+    fn file_bytes_granted(&self) -> u64 {
+        Target::file_bytes_granted(self)
     }
 
     fn needs_room_to_free(&self) -> bool {

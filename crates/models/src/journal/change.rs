@@ -156,6 +156,9 @@ impl Change<'_> {
         if size > inode.size && self.is(Flaw::GrowRefused) {
             return Err(Errno::EINVAL);
         }
+        if size > inode.size && self.is(Flaw::GrowTooLarge) {
+            return Err(Errno::EFBIG);
+        }
         if size > inode.size {
             self.clear_tail(ino, inode)?;
         }

@@ -62,6 +62,8 @@ pub enum Flaw {
     /// A truncate that would make a file larger is refused, as a file system without holes might do it. Nothing is
     /// wrong on the disk: it is the outcome that POSIX does not have.
     GrowRefused,
+    /// The same with another word: the file would be too large, it says, and it would not.
+    GrowTooLarge,
     /// A truncate that finds no memory for what follows from the new size says so, and leaves the size set: ext4, xfs
     /// and btrfs. It shows only when allocations fail.
     TruncateFailsLate,
@@ -69,7 +71,7 @@ pub enum Flaw {
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::NoBarrier,
         Self::DataAfterCommit,
         Self::StaleData,
@@ -92,6 +94,7 @@ impl Flaw {
         Self::PanicsWithoutMemory,
         Self::FuaUndeclared,
         Self::GrowRefused,
+        Self::GrowTooLarge,
         Self::TruncateFailsLate,
     ];
 
@@ -120,6 +123,7 @@ impl Flaw {
             Self::PanicsWithoutMemory => "panics-without-memory",
             Self::FuaUndeclared => "fua-undeclared",
             Self::GrowRefused => "grow-refused",
+            Self::GrowTooLarge => "grow-too-large",
             Self::TruncateFailsLate => "truncate-fails-late",
         }
     }

@@ -99,6 +99,10 @@ impl<N: Nodes> Target for NodeTarget<N> {
         ObjectBounds { ops: self.nodes.ops(), ..self.bounds.clone() }
     }
 
+    fn file_bytes_granted(&self) -> u64 {
+        self.nodes.bounds().size_max
+    }
+
     fn offers(&self, op: &Op, _: &Tree) -> bool {
         op.is_plain()
     }

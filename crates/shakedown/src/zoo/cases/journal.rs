@@ -227,6 +227,14 @@ pub const CASES: &[Case] = &[
         Off,
         ("create,truncate", 4),
     ),
+    Case::searched(
+        "journal-grow-too-large",
+        "a file of a size that every file may have is too large, it says",
+        ["model:journal?flaw=grow-too-large", "model:journal"],
+        "outcome",
+        Off,
+        ("create,truncate", 4),
+    ),
     Case {
         faults: 1,
         ..Case::searched(
