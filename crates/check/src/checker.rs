@@ -6,14 +6,12 @@
 //! makes of a power cut on the way.
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use disk::{CrashMode, Disk, DiskLog, Entry, EntryKind, Failing, Fault, Faults, IoCounts, Position};
 use explore::{Property, Step, System};
-use smallvec::SmallVec;
 use vfs::{Op, Outcome, Place};
 
 use crate::{
@@ -22,11 +20,12 @@ use crate::{
     crash::{Moment, Which},
     crash_point::CrashPoint,
     haste::Haste,
+    move_under_way::MoveUnderWay,
     options::{CheckOptions, Equality},
-    recovery::{Again, Interruptions, RECOVERY_FAILS, Recovered, Recoverer, Scope},
+    recovery::{Again, Interruptions, RECOVERY_FAILS, Recoverer, Scope},
     room::RoomBefore,
     score::{Score, Scorer},
-    state::{Foreseen, State},
+    state::State,
     tally::Tally,
     target::{Finding, Target},
     unmounted::Unmounted,
@@ -442,54 +441,6 @@ impl<'a, T: Target> Checker<'a, T> {
 
 fn scope_of(options: &CheckOptions) -> Scope {
     if options.probe { Scope::Use } else { Scope::Soundness }
-}
-
-/// A move that is being made.
-pub(crate) struct MoveUnderWay<'a, T: Target> {
-    /// Where in the log it began.
-    pub start: Position,
-    /// The op, by its place among those under way.
-    pub task: usize,
-    /// Which of its requests fail.
-    pub faults: &'a Faults,
-    /// What it is made for, and whether that was found.
-    pub wanted: Wanted<'a>,
-    pub found: Cell<bool>,
-    /// What the op will do, if that was asked while it was the only one under way.
-    pub foreseen: OnceCell<Foreseen>,
-    /// What there was room for before it.
-    pub room: RoomBefore<'a, T>,
-    /// Recoveries that were found to be right.
-    judged: RefCell<SmallVec<[Judged<T>; 8]>>,
-    /// The most blocks that a recovery wrote, if the power was cut at all.
-    recovery_wrote: Cell<Option<u32>>,
-}
-
-/// A recovery that was judged, and when: how many ops had returned and how many were under way.
-type Judged<T> = (Arc<Recovered<T>>, (usize, usize));
-
-impl<'a, T: Target> MoveUnderWay<'a, T> {
-    fn new(before: &'a State<T>, start: Position, task: usize, (faults, wanted): (&'a Faults, Wanted<'a>)) -> Self {
-        let (foreseen, judged, recovery_wrote) = (OnceCell::new(), RefCell::default(), Cell::default());
-        let (room, found) = (RoomBefore::new(before), Cell::new(false));
-        Self { start, task, faults, wanted, found, foreseen, room, judged, recovery_wrote }
-    }
-
-    pub fn was_judged(&self, recovered: &Arc<Recovered<T>>, (returned, under_way): (usize, usize)) -> bool {
-        self.judged.borrow().iter().any(|(known, then)| Arc::ptr_eq(known, recovered) && *then == (returned, under_way))
-    }
-
-    pub fn note_judged(&self, recovered: Arc<Recovered<T>>, (returned, under_way): (usize, usize)) {
-        self.judged.borrow_mut().push((recovered, (returned, under_way)));
-    }
-
-    pub fn note_recovery(&self, recovered: &Recovered<T>) {
-        self.recovery_wrote.set(self.recovery_wrote.get().max(Some(recovered.blocks_written)));
-    }
-
-    pub fn mishap(&self, crash: Option<CrashPoint>) -> Mishap {
-        Mishap { faults: self.faults.clone(), crash }
-    }
 }
 
 /// How far [`Checker::advance`] got.

@@ -10,8 +10,9 @@ use vfs::{
 };
 
 use crate::{
-    checker::{Checker, MoveUnderWay, Transition},
+    checker::{Checker, Transition},
     crash_point::CrashPoint,
+    move_under_way::MoveUnderWay,
     options::Equality,
     recovery::Recovered,
     state::{Foreseen, State},

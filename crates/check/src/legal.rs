@@ -2,13 +2,14 @@
 //!
 //! - **Usable capacity.** A real disk fills up and a real format has a largest file; the reference has neither limit.
 //!   `ENOSPC` and `EDQUOT` are accepted from an op that may need room ([`may_need_room`]), `EFBIG` from one that makes
-//!   a file longer, and longer than the target grants to every file
-//!   ([`Target::file_bytes_granted`](crate::Target::file_bytes_granted)), where the reference succeeded. The op must then have changed nothing: the tree is compared as after
-//!   every op. It is no excuse for a file system that overwrites in place and says so to refuse what takes away or
-//!   changes what is there ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no
-//!   room for the first name of all; nor for one that takes all its room from one supply to have none where a new file
-//!   of a quarter of its disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its
-//!   own. After a recovery there is less excuse (`room.rs`). How often it was needed is counted.
+//!   a file longer than the target grants to every file
+//!   ([`Target::file_bytes_granted`](crate::Target::file_bytes_granted)), where the reference succeeded. The op must
+//!   then have changed nothing: the tree is compared as after every op. It is no excuse for a file system that
+//!   overwrites in place and says so to refuse what takes away or changes what is there
+//!   ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no room for the first
+//!   name of all; nor for one that takes all its room from one supply to have none where a new file of a quarter of its
+//!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. After a
+//!   recovery there is less excuse (`room.rs`). How often it was needed is counted.
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and

@@ -17,6 +17,7 @@ mod haste;
 mod legal;
 mod locks;
 mod minimise;
+mod move_under_way;
 mod noted;
 mod options;
 mod probe;
