@@ -8,13 +8,13 @@
  *     ... any changes ...
  *     ioctl(dir, SHAKEDOWN_REFFS_RESTORE, &key);
  *
- * A snapshot is the whole file system: names, contents, attributes, times. Making one and going back to it costs what
- * changed in between, not what exists. After a restore the kernel's caches are right: names, attributes, and the pages
+ * A snapshot is the whole file system: names, contents, attributes, times. What was stored through a shared mapping is
+ * part of it, written back (msync) or not. Making one and going back to it costs what changed, was written or was read
+ * from the server in between, not what exists: the kernel drops the pages of such files, and reads them again. After a restore the kernel's caches are right: names, attributes, and the pages
  * of files that are open or mapped. A file that is open and exists in the snapshot has the contents of the snapshot; one
  * that does not exist there gives ESTALE. Positions of open files and locks stay what they were.
  *
- * What was stored through a shared mapping and not written back (msync) is not part of a snapshot yet. Restoring while
- * other processes write is safe; whether each write comes before or after is open.
+ * Saving and restoring while other processes write is safe; whether each write comes before or after is open.
  *
  * Only root and the user who mounted may use these; others get EPERM. Elsewhere than on such a mount, ENOTTY.
  */

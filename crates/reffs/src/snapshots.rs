@@ -7,9 +7,11 @@
 //! that is written back first. Whoever is waited for waits for us, so the threads that answer requests must go on:
 //! notices are sent from here, without a lock.
 //!
-//! What was stored through mappings before the restore belongs to the state before it. The notices let it come in, so
-//! they are sent *before* the states are exchanged. If anything was served meanwhile, the kernel may have cached it,
-//! and they are sent again.
+//! What was stored through mappings before a command belongs to the state before it, and so to what is saved. It is in
+//! pages of the kernel until these are dropped, so whatever file it may have pages of is told to drop them *before* a
+//! state is saved or exchanged: each change comes in as a write. This costs what was read or written since the last
+//! time, and less than that did. If anything was served meanwhile, the kernel may have cached it, and what an exchange
+//! made different is told again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -74,6 +76,7 @@ impl Snapshots {
     fn execute(&mut self, command: Command) -> Result<(), Errno> {
         match command {
             Command::Save(key) => {
+                self.gather();
                 let state = self.shared.lock().state.clone();
                 self.kept.insert(key, state);
                 Ok(())
@@ -96,11 +99,22 @@ impl Snapshots {
         }
     }
 
+    /// Has the kernel write what was stored through mappings.
+    fn gather(&self) {
+        let notices = {
+            let mut live = self.shared.lock();
+            let pages = live.pages.take();
+            pages.into_iter().filter(|id| live.lookups.knows(*id)).map(Notice::Everything).collect()
+        };
+        self.send(notices);
+    }
+
     /// Puts another state in place of the live one.
     fn replace(&self, mut next: State) {
         let (notices, served) = {
-            let live = self.shared.lock();
-            (stale(&live.state, &next, &live.lookups), live.served)
+            let mut live = self.shared.lock();
+            let pages = live.pages.take();
+            (stale(&live.state, &next, &live.lookups, &pages), live.served)
         };
         self.send(notices);
         let again = {
@@ -108,7 +122,7 @@ impl Snapshots {
             next.fs.continue_identities_of(&live.state.fs);
             let nameless: Vec<NodeId> = next.fs.nameless().collect();
             nameless.into_iter().filter(|id| !live.lookups.knows(*id)).for_each(|id| next.let_go(id));
-            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups));
+            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups, &BTreeSet::new()));
             live.state = next;
             again
         };
@@ -127,19 +141,20 @@ impl Snapshots {
     }
 }
 
-/// What the kernel may remember of one state that is not so in the other.
-fn stale(old: &State, new: &State, lookups: &Lookups) -> Vec<Notice> {
+/// What the kernel may remember of one state that is not so in the other, and the pages of these files.
+fn stale(old: &State, new: &State, lookups: &Lookups, pages: &BTreeSet<NodeId>) -> Vec<Notice> {
     let mut notices = Vec::new();
     let nodes = new.fs.changed_since(&old.fs);
     let times = old.times.differences(&new.times, |left, right| left == right).into_iter().map(NodeId);
-    let changed: BTreeSet<NodeId> = nodes.into_iter().chain(times).filter(|id| lookups.knows(*id)).collect();
+    let all = nodes.into_iter().chain(times).chain(pages.iter().copied());
+    let changed: BTreeSet<NodeId> = all.filter(|id| lookups.knows(*id)).collect();
     for id in changed {
         let (old, new) = (old.fs.node(id), new.fs.node(id));
         let same_contents = match (old.map(|node| &node.kind), new.map(|node| &node.kind)) {
             (Some(NodeKind::File(old)), Some(NodeKind::File(new))) => old.shared_with(new),
             (Some(NodeKind::File(_)), None) => false,
             _ => true,
-        };
+        } && !pages.contains(&id);
         notices.extend(changed_names(old, new).into_iter().map(|name| Notice::Name(id, name)));
         notices.push(if same_contents { Notice::Attributes(id) } else { Notice::Everything(id) });
     }

@@ -15,14 +15,14 @@ use tempfile::TempDir;
 
 use super::Served;
 
-fn start() -> Option<(Served, Client)> {
+pub fn start() -> Option<(Served, Client)> {
     let served = Served::start()?;
     let client = Client::open(served.dir.path()).unwrap();
     Some((served, client))
 }
 
 #[expect(unsafe_code, reason = "a mapping is what the test is about")]
-fn map(file: &File) -> MmapMut {
+pub fn map(file: &File) -> MmapMut {
     // SAFETY: the file changes under the mapping, which is what is looked at; nothing relies on its bytes.
     unsafe { MmapMut::map_mut(file) }.unwrap()
 }
