@@ -16,13 +16,15 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs, io,
-    os::unix::ffi::OsStrExt as _,
+    fs::{self, File},
+    io::{self, BufReader, Read as _, Take, Write as _},
+    os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
     path::Path,
     sync::{Arc, mpsc::Receiver},
 };
 
 use fuser::{Notifier, ReplyIoctl};
+use rustix::fs::OFlags;
 use vfs::{Entries, Errno, Node, NodeId, NodeKind};
 
 use crate::{
@@ -30,7 +32,8 @@ use crate::{
     ioctl::Command,
     kernel::Lookups,
     live::Shared,
-    names, pickle,
+    names,
+    pickle::{self, number},
     state::State,
 };
 
@@ -88,12 +91,13 @@ impl Snapshots {
             Command::Discard(key) => self.kept.remove(&key).map(drop).ok_or(Errno::ENOENT),
             Command::Pickle(key, path) => {
                 let state = self.kept.get(&key).ok_or(Errno::ENOENT)?;
+                replaceable(&path)?;
                 write(&path, &pickle::encode(state)).map_err(|error| number(&error))
             }
             Command::Load(path) => {
-                let bytes = fs::read(path).map_err(|error| number(&error))?;
+                let file = open(&path)?;
                 let now = self.shared.lock().state.clone();
-                self.replace(pickle::decode(&bytes, &now).ok_or(Errno::EBADMSG)?);
+                self.replace(pickle::decode(BufReader::new(file), &now)?);
                 Ok(())
             }
         }
@@ -167,18 +171,36 @@ fn changed_names(old: Option<&Arc<Node>>, new: Option<&Arc<Node>>) -> Vec<Arc<st
     old.differences(new)
 }
 
+/// Opens a file of which there is an end, and no more than it has now. All commands wait for this one: nothing that it
+/// may have to wait for itself, as a pipe is, gets as far as being read.
+fn open(path: &Path) -> Result<Take<File>, Errno> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|error| number(&error))?;
+    let metadata = file.metadata().map_err(|error| number(&error))?;
+    if metadata.is_file() { Ok(file.take(metadata.len())) } else { Err(Errno::EINVAL) }
+}
+
+/// Whether a file may take the place of what is there. A device or a pipe is somebody's, and no earlier state.
+fn replaceable(path: &Path) -> Result<(), Errno> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => Err(Errno::EINVAL),
+        // Whatever cannot be looked at will not be written either, and that says why.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Writes a file beside its place and moves it there, so that nobody finds half of it.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
+    // One that was killed may have had our number. What we make is new: nobody has put a pipe there.
+    let _ = fs::remove_file(&beside);
+    let written = File::create_new(&beside).and_then(|mut file| file.write_all(bytes));
+    let moved = written.and_then(|()| fs::rename(&beside, path));
+    if moved.is_err() {
         // There may be nothing to remove; the error that counts is the first.
         let _ = fs::remove_file(&beside);
     }
-    written
-}
-
-fn number(error: &io::Error) -> Errno {
-    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
+    moved
 }
