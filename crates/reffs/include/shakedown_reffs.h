@@ -47,8 +47,8 @@ struct shakedown_reffs_load {
 /* Writes the state under a key to a file, which is made or replaced. ENOENT: there is no state under the key; EINVAL:
  * what is there is no file, but a device or the like; or what writing the file gave. */
 #define SHAKEDOWN_REFFS_PICKLE _IOW(SHAKEDOWN_REFFS_GROUP, 4, struct shakedown_reffs_pickle)
-/* Goes to the state that was written to a file. EBADMSG: the file is no such state, or is damaged; EINVAL: it is
- * none, but a pipe or the like; or what reading it gave. Inodes get new numbers, so all files that are open give ESTALE. */
+/* Goes to the state that was written to a file. EBADMSG: the file is no such state, or is damaged; EINVAL: it is none,
+ * but a pipe or the like; or what reading it gave. Inodes get new numbers, so all files that are open give ESTALE. */
 #define SHAKEDOWN_REFFS_LOAD _IOW(SHAKEDOWN_REFFS_GROUP, 5, struct shakedown_reffs_load)
 
 #endif
