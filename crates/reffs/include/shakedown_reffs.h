@@ -8,13 +8,14 @@
  *     ... any changes ...
  *     ioctl(dir, SHAKEDOWN_REFFS_RESTORE, &key);
  *
- * A snapshot is the whole file system: names, contents, attributes, times. Making one and going back to it costs what
- * changed in between, not what exists. After a restore the kernel's caches are right: names, attributes, and the pages
- * of files that are open or mapped. A file that is open and exists in the snapshot has the contents of the snapshot; one
- * that does not exist there gives ESTALE. Positions of open files and locks stay what they were.
+ * A snapshot is the whole file system: names, contents, attributes, times. What was stored through a shared mapping is
+ * part of it, written back (msync) or not. Making one and going back to it costs what changed and which files were read
+ * or written in between, not what exists: the kernel drops the pages of these files, and reads them again when needed.
+ * After a restore the kernel's caches are right: names, attributes, and the pages of files that are open or mapped. A
+ * file that is open and exists in the snapshot has the contents of the snapshot; one that does not exist there gives
+ * ESTALE. Positions of open files and locks stay what they were.
  *
- * What was stored through a shared mapping and not written back (msync) is not part of a snapshot yet. Restoring while
- * other processes write is safe; whether each write comes before or after is open.
+ * Saving and restoring while other processes write is safe; whether each write comes before or after is open.
  *
  * Only root and the user who mounted may use these; others get EPERM. Elsewhere than on such a mount, ENOTTY.
  */
@@ -43,11 +44,11 @@ struct shakedown_reffs_load {
 #define SHAKEDOWN_REFFS_RESTORE _IOW(SHAKEDOWN_REFFS_GROUP, 2, __u64)
 /* Keeps the state under a key no longer. ENOENT: there is none. */
 #define SHAKEDOWN_REFFS_DISCARD _IOW(SHAKEDOWN_REFFS_GROUP, 3, __u64)
-/* Writes the state under a key to a file, which is made or replaced. ENOENT: there is no state under the key; or what
- * writing the file gave. */
+/* Writes the state under a key to a file, which is made or replaced. ENOENT: there is no state under the key; EINVAL:
+ * what is there is no file, but a device or the like; or what writing the file gave. */
 #define SHAKEDOWN_REFFS_PICKLE _IOW(SHAKEDOWN_REFFS_GROUP, 4, struct shakedown_reffs_pickle)
-/* Goes to the state that was written to a file. EBADMSG: the file is no such state, or is damaged; or what reading it
- * gave. Inodes get new numbers, so all files that are open give ESTALE. */
+/* Goes to the state that was written to a file. EBADMSG: the file is no such state, or is damaged; EINVAL: it is none,
+ * but a pipe or the like; or what reading it gave. Inodes get new numbers, so all files that are open give ESTALE. */
 #define SHAKEDOWN_REFFS_LOAD _IOW(SHAKEDOWN_REFFS_GROUP, 5, struct shakedown_reffs_load)
 
 #endif

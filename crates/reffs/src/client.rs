@@ -73,7 +73,8 @@ impl Client {
     /// Writes the state under a key to a file, which the server makes or replaces.
     ///
     /// # Errors
-    /// The file cannot be written; `EINVAL`: its path is not absolute; or as [`Client::restore`].
+    /// The file cannot be written; `EINVAL`: its path is not absolute or leads to something that is no file; or as
+    /// [`Client::restore`].
     pub fn pickle(&self, key: u64, path: impl AsRef<Path>) -> io::Result<()> {
         let pickle = Pickle { key: key.to_ne_bytes(), path: path_bytes(path.as_ref())? };
         self.ask::<{ opcode::<Pickle>(PICKLE) }, _>(pickle)
@@ -82,7 +83,8 @@ impl Client {
     /// Goes to the state that was written to a file. Whatever is open gives `ESTALE` from then on.
     ///
     /// # Errors
-    /// The file cannot be read; `EINVAL`: its path is not absolute; `EBADMSG`: it is no state; or as [`Client::save`].
+    /// The file cannot be read; `EINVAL`: its path is not absolute or leads to something that is no file; `EBADMSG`: it
+    /// is no state; or as [`Client::save`].
     pub fn load(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.ask::<{ opcode::<PathBytes>(LOAD) }, _>(path_bytes(path.as_ref())?)
     }

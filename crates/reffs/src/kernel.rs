@@ -1,10 +1,11 @@
-//! What the kernel knows of us: which nodes it may name, and which directories it is reading.
+//! What the kernel knows of us: which nodes it may name, of which files it may have pages, and which directories it is
+//! reading.
 //!
 //! The kernel counts how often it was told of a node and takes that back in one go when it drops the inode. Until then
 //! a node without a name must be kept. This is the kernel's memory and not the file system's, so no snapshot has it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap, HashSet},
     hash::{BuildHasherDefault, Hasher},
     sync::Arc,
 };
@@ -59,6 +60,28 @@ impl Lookups {
     /// Whether the kernel may name the node. The root it knows from the start.
     pub fn knows(&self, id: NodeId) -> bool {
         id == vfs::Reference::ROOT || self.0.contains_key(&id)
+    }
+}
+
+/// The files of which the kernel may have pages: it gets them by reading and by writing, and keeps what it wrote. It
+/// does not say which it maps or changes, so any of these may be changed where we do not see it, and no other.
+#[derive(Default)]
+pub struct Pages(HashSet<NodeId, BuildHasherDefault<Spread>>);
+
+impl Pages {
+    /// The kernel is reading or writing.
+    pub fn passed(&mut self, id: NodeId) {
+        self.0.insert(id);
+    }
+
+    /// The kernel has dropped the file, and its pages with it.
+    pub fn dropped(&mut self, id: NodeId) {
+        self.0.remove(&id);
+    }
+
+    /// Takes note of nothing any more, for one who tells the kernel to drop them all.
+    pub fn take(&mut self) -> BTreeSet<NodeId> {
+        self.0.drain().collect()
     }
 }
 

@@ -10,7 +10,7 @@ use vfs::{Errno, NodeId, reference::Removal};
 
 use crate::{
     attr::id,
-    kernel::{Lookups, OpenDirs},
+    kernel::{Lookups, OpenDirs, Pages},
     names,
     state::State,
     times::Time,
@@ -20,6 +20,7 @@ use crate::{
 pub struct Live {
     pub state: State,
     pub lookups: Lookups,
+    pub pages: Pages,
     pub dirs: OpenDirs,
     /// How many requests were answered from the state or changed it.
     pub served: u64,
@@ -35,8 +36,8 @@ pub struct Shared {
 impl Shared {
     /// A file system that belongs to a user.
     pub fn new(state: State, owner: u32) -> Arc<Self> {
-        let live = Live { state, lookups: Lookups::default(), dirs: OpenDirs::default(), served: 0 };
-        Arc::new(Self { live: Mutex::new(live), owner })
+        let (lookups, pages, dirs) = (Lookups::default(), Pages::default(), OpenDirs::default());
+        Arc::new(Self { live: Mutex::new(Live { state, lookups, pages, dirs, served: 0 }), owner })
     }
 
     /// The live state. A request that panicked has changed nothing that others rely on: each change is one call.
@@ -74,6 +75,7 @@ impl Live {
     pub fn forget(&mut self, ino: INodeNo, times: u64) {
         let id = id(ino);
         if self.lookups.taken_back(id, times) {
+            self.pages.dropped(id);
             self.state.let_go(id);
         }
     }

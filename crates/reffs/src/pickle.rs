@@ -15,13 +15,19 @@
 //! text and bytes: length (u32), then so many bytes
 //! ```
 //!
+//! Nodes, blocks, attributes and names are in ascending order.
+//!
 //! Nodes without a name are left out: nobody can have them open where this is loaded. What is read is trusted in
 //! nothing: a state that no sequence of ops could have made is refused.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{self, ErrorKind, Read},
+    sync::Arc,
+};
 
-use vfs::{Contents, Entries, Node, NodeId, NodeKind, Reference, Special, Tree, contents::BLOCK_SIZE};
-use xxhash_rust::xxh3::xxh3_64;
+use vfs::{Contents, Entries, Errno, Node, NodeId, NodeKind, Reference, Special, Tree, contents::BLOCK_SIZE};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::{
     names,
@@ -30,6 +36,10 @@ use crate::{
 };
 
 const MAGIC: &[u8; 8] = b"SHKDREF1";
+/// The kernel takes no longer value of an attribute.
+const XATTR_BYTES_MAX: usize = 1 << 16;
+/// The kernel takes no longer target, and as text each of its bytes may take four.
+const SYMLINK_TEXT_MAX: usize = 4096 * 4;
 
 /// The bytes of a state.
 pub fn encode(state: &State) -> Vec<u8> {
@@ -136,104 +146,143 @@ fn data_blocks(contents: &Contents) -> impl Iterator<Item = u64> {
     std::iter::successors(next(0), move |block| next(block + 1))
 }
 
-/// The state of some bytes, to take the place of `now`: with its room, and with identities that it has not given out.
-/// `None`: they are no such state.
-pub fn decode(bytes: &[u8], now: &State) -> Option<State> {
-    let (magic, rest) = bytes.split_first_chunk::<8>()?;
-    let (hash, body) = rest.split_first_chunk::<8>()?;
-    if magic != MAGIC || u64::from_le_bytes(*hash) != xxh3_64(body) {
-        return None;
+/// The state that is read from somewhere, to take the place of `now`: with its room, and with identities that it has
+/// not given out. It is taken apart while it is read, so what is no state costs no more memory than what led there.
+///
+/// # Errors
+/// `EBADMSG`: it is no such state; or what reading gave.
+pub fn decode(from: impl Read, now: &State) -> Result<State, Errno> {
+    let mut parts = Parts { from, hash: Xxh3::new() };
+    let (magic, hash) = (parts.take::<8>()?, parts.take()?);
+    if magic != *MAGIC {
+        return Err(Errno::EBADMSG);
     }
-    let mut parts = Parts(body);
+    parts.hash.reset();
     let (mut nodes, mut times) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..parts.u32()? {
         let (id, node, used) = parts.node()?;
+        sound(ascends(&nodes, &id))?;
         nodes.insert(id, Arc::new(node));
         times.insert(id, used);
     }
+    sound(parts.hash.digest() == u64::from_le_bytes(hash) && parts.is_empty()?)?;
     let tree = Tree { root: Reference::ROOT, nodes: Arc::new(nodes) };
-    if !parts.0.is_empty() || !tree.invariants().is_empty() {
-        return None;
-    }
+    sound(tree.invariants().is_empty())?;
     let (fs, identities) = Reference::adopt(&tree, &now.fs);
     let by_new: BTreeMap<NodeId, Times> = identities.iter().map(|(old, new)| (*new, times[old])).collect();
-    Some(State::of(fs, now.room(), |id| by_new[&id]))
+    Ok(State::of(fs, now.room(), |id| by_new[&id]))
 }
 
-/// What is left to read.
-struct Parts<'a>(&'a [u8]);
+/// What was written has this; what has it not is refused.
+fn sound(is_so: bool) -> Result<(), Errno> {
+    is_so.then_some(()).ok_or(Errno::EBADMSG)
+}
 
-impl<'a> Parts<'a> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
+/// Whether a key comes after all others, as they are written. Whoever says that there are billions must have them.
+fn ascends<K: Ord, V>(map: &BTreeMap<K, V>, key: &K) -> bool {
+    map.last_key_value().is_none_or(|(last, _)| last < key)
+}
+
+/// What is left to read, and the hash of what was read.
+struct Parts<R> {
+    from: R,
+    hash: Xxh3,
+}
+
+impl<R: Read> Parts<R> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Errno> {
+        self.from.read_exact(bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => Errno::EBADMSG,
+            _ => number(&error),
+        })?;
+        self.hash.update(bytes);
+        Ok(())
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Errno> {
+        let mut taken = [0; N];
+        self.fill(&mut taken).map(|()| taken)
+    }
+
+    fn is_empty(&mut self) -> Result<bool, Errno> {
+        self.from.read(&mut [0]).map(|read| read == 0).map_err(|error| number(&error))
+    }
+
+    fn u32(&mut self) -> Result<u32, Errno> {
         self.take().map(u32::from_le_bytes)
     }
 
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let len = usize::try_from(self.u32()?).ok()?;
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
+    fn bytes(&mut self, len_max: usize) -> Result<Vec<u8>, Errno> {
+        let len = usize::try_from(self.u32()?).map_err(|_| Errno::EBADMSG)?;
+        sound(len <= len_max)?;
+        let mut bytes = vec![0; len];
+        self.fill(&mut bytes).map(|()| bytes)
     }
 
-    fn text(&mut self) -> Option<Arc<str>> {
-        std::str::from_utf8(self.bytes()?).ok().map(Arc::from)
+    fn text(&mut self, len_max: usize) -> Result<Arc<str>, Errno> {
+        String::from_utf8(self.bytes(len_max)?).map(Arc::from).map_err(|_| Errno::EBADMSG)
     }
 
-    fn time(&mut self) -> Option<Time> {
+    fn time(&mut self) -> Result<Time, Errno> {
         let seconds = i64::from_le_bytes(self.take()?);
-        self.u32().filter(|nanos| *nanos < 1_000_000_000).map(|nanos| Time { seconds, nanos })
+        let nanos = self.u32()?;
+        sound(nanos < 1_000_000_000).map(|()| Time { seconds, nanos })
     }
 
-    fn node(&mut self) -> Option<(NodeId, Node, Times)> {
+    fn node(&mut self) -> Result<(NodeId, Node, Times), Errno> {
         let [id, mode, uid, gid, nlink] = [self.u32()?, self.u32()?, self.u32()?, self.u32()?, self.u32()?];
         let [accessed, modified, changed, created] = [self.time()?, self.time()?, self.time()?, self.time()?];
         let mut xattrs = BTreeMap::new();
         for _ in 0..self.u32()? {
-            let name = self.text().filter(|name| Reference::xattr_name_fits(name).is_ok())?;
-            xattrs.insert(name, Arc::from(self.bytes()?));
+            let name = self.text(names::TEXT_MAX)?;
+            sound(Reference::xattr_name_fits(&name).is_ok() && ascends(&xattrs, &name))?;
+            xattrs.insert(name, Arc::from(self.bytes(XATTR_BYTES_MAX)?));
         }
         let kind = match self.take()? {
             [0] => NodeKind::File(self.contents()?),
             [1] => NodeKind::Dir(self.entries()?),
-            [2] => NodeKind::Symlink(self.text()?),
+            [2] => NodeKind::Symlink(self.text(SYMLINK_TEXT_MAX)?),
             [3] => NodeKind::Special(Special::Fifo),
             [4] => NodeKind::Special(Special::Socket),
             [5] => NodeKind::Special(Special::CharDevice(self.u32()?)),
             [6] => NodeKind::Special(Special::BlockDevice(self.u32()?)),
-            _ => return None,
+            _ => return Err(Errno::EBADMSG),
         };
         let node = Node { kind, mode: mode & 0o7777, uid, gid, nlink, xattrs };
-        Some((NodeId(id), node, Times { accessed, modified, changed, created }))
+        Ok((NodeId(id), node, Times { accessed, modified, changed, created }))
     }
 
-    fn contents(&mut self) -> Option<Contents> {
+    fn contents(&mut self) -> Result<Contents, Errno> {
         let mut contents = Contents::sparse();
         let size = u64::from_le_bytes(self.take()?);
-        if size > FILE_SIZE_MAX {
-            return None;
-        }
+        sound(size <= FILE_SIZE_MAX)?;
+        let mut next = 0;
         for _ in 0..self.u32()? {
-            let offset = u64::from(self.u32()?) * BLOCK_SIZE;
-            contents.write(offset, &self.take::<BLOCK>()?);
+            let block = u64::from(self.u32()?);
+            sound(block >= next)?;
+            next = block + 1;
+            contents.write(block * BLOCK_SIZE, &self.take::<BLOCK>()?);
         }
         contents.resize(size);
-        Some(contents)
+        Ok(contents)
     }
 
-    fn entries(&mut self) -> Option<Entries> {
+    fn entries(&mut self) -> Result<Entries, Errno> {
         let mut entries = Entries::new();
+        let mut last: Option<Arc<str>> = None;
         for _ in 0..self.u32()? {
-            let name = self.text().filter(|name| is_name(name))?;
+            let name = self.text(names::TEXT_MAX)?;
+            sound(is_name(&name) && last.is_none_or(|last| last < name))?;
+            last = Some(Arc::clone(&name));
             entries.insert(name, NodeId(self.u32()?));
         }
-        Some(entries)
+        Ok(entries)
     }
+}
+
+/// What an error of the system is called here.
+pub fn number(error: &io::Error) -> Errno {
+    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
 }
 
 fn is_name(name: &str) -> bool {
@@ -269,10 +318,14 @@ mod tests {
         state
     }
 
+    fn refusal(bytes: &[u8], now: &State) -> Option<Errno> {
+        decode(bytes, now).err()
+    }
+
     #[test]
     fn a_state_comes_back_with_other_identities() {
         let before = state();
-        let after = decode(&encode(&before), &before).unwrap();
+        let after = decode(&*encode(&before), &before).unwrap();
         assert!(after.fs.tree().same_as(&before.fs.tree()), "{}", after.fs.tree());
         assert_eq!((after.left(), after.blocks_used), (before.left(), 1));
         let file = |state: &State| state.child(Reference::ROOT, "again").unwrap();
@@ -289,9 +342,11 @@ mod tests {
         for position in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[position] ^= 1;
-            assert!(decode(&damaged, &state).is_none(), "byte {position}");
+            assert_eq!(refusal(&damaged, &state), Some(Errno::EBADMSG), "byte {position}");
+            assert_eq!(refusal(&bytes[..position], &state), Some(Errno::EBADMSG), "only {position} bytes");
         }
-        assert!(decode(&bytes[..bytes.len() - 1], &state).is_none());
+        let longer = [&*bytes, &[0]].concat();
+        assert_eq!(refusal(&longer, &state), Some(Errno::EBADMSG));
     }
 
     /// The hash keeps out accidents, not intent: behind it, nothing may panic or be taken over that is not sound.
@@ -304,9 +359,33 @@ mod tests {
             forged[position] = forged[position].wrapping_add(1);
             let hash = xxh3_64(&forged[16..]).to_le_bytes();
             forged[8..16].copy_from_slice(&hash);
-            if let Some(loaded) = decode(&forged, &state) {
+            if let Ok(loaded) = decode(&*forged, &state) {
                 assert!(loaded.fs.tree().invariants().is_empty(), "byte {position}");
             }
+        }
+    }
+
+    /// Each says that billions of something follow, and zeros follow without end: that is refused where it begins.
+    #[test]
+    fn what_says_that_it_is_huge_is_refused_before_it_is_read() {
+        const MANY: [u8; 4] = [0xff; 4];
+        let state = state();
+        let fields_of_a_node = [0; 5 * 4 + 4 * 12];
+        let with = |rest: &[&[u8]]| [&[&MAGIC[..], &[0; 8], &MANY, &fields_of_a_node], rest].concat().concat();
+        let none = [0; 4];
+        for (what, start) in [
+            ("nodes", [&MAGIC[..], &[0; 8], &MANY].concat()),
+            ("attributes", with(&[&MANY])),
+            ("the name of an attribute", with(&[&[1, 0, 0, 0], &MANY])),
+            ("the value of an attribute", with(&[&[1, 0, 0, 0], &[6, 0, 0, 0], b"user.a", &MANY])),
+            ("blocks", with(&[&none, &[0], &[0; 8], &MANY])),
+            ("names", with(&[&none, &[1], &MANY])),
+            ("a target", with(&[&none, &[2], &MANY])),
+        ] {
+            let read_max = start.len() as u64 + 10_000;
+            let mut endless = (&*start).chain(io::repeat(0)).take(read_max);
+            assert_eq!(decode(&mut endless, &state).err(), Some(Errno::EBADMSG), "{what}");
+            assert!(endless.limit() > 0, "{what}: it was read to the end");
         }
     }
 }

@@ -277,7 +277,11 @@ impl Filesystem for Server {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let contents = self.shared.serve().state.read(id(ino), Time::now());
+        let contents = {
+            let mut live = self.shared.serve();
+            live.pages.passed(id(ino));
+            live.state.read(id(ino), Time::now())
+        };
         match contents {
             Ok(contents) => {
                 let mut bytes = Vec::with_capacity(size as usize);
@@ -301,6 +305,7 @@ impl Filesystem for Server {
         reply: ReplyWrite,
     ) {
         let mut live = self.shared.serve();
+        live.pages.passed(id(ino));
         let written = live.state.write(id(ino), offset, bytes, Time::now());
         if written.is_ok() && flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
             live.state.drop_privileges(id(ino), &caller(request));

@@ -7,20 +7,24 @@
 //! that is written back first. Whoever is waited for waits for us, so the threads that answer requests must go on:
 //! notices are sent from here, without a lock.
 //!
-//! What was stored through mappings before the restore belongs to the state before it. The notices let it come in, so
-//! they are sent *before* the states are exchanged. If anything was served meanwhile, the kernel may have cached it,
-//! and they are sent again.
+//! What was stored through mappings before a command belongs to the state before it, and so to what is saved. It is in
+//! pages of the kernel until these are dropped, so whatever file it may have pages of is told to drop them *before* a
+//! state is saved or exchanged: each change comes in as a write. This costs what was read or written since the last
+//! time, and less than that did. If anything was served meanwhile, the kernel may have cached it, and what an exchange
+//! made different is told again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs, io,
-    os::unix::ffi::OsStrExt as _,
+    fs::{self, File},
+    io::{self, BufReader, Read as _, Take, Write as _},
+    os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
     path::Path,
     sync::{Arc, mpsc::Receiver},
 };
 
 use fuser::{Notifier, ReplyIoctl};
+use rustix::fs::OFlags;
 use vfs::{Entries, Errno, Node, NodeId, NodeKind};
 
 use crate::{
@@ -28,7 +32,8 @@ use crate::{
     ioctl::Command,
     kernel::Lookups,
     live::Shared,
-    names, pickle,
+    names,
+    pickle::{self, number},
     state::State,
 };
 
@@ -74,6 +79,7 @@ impl Snapshots {
     fn execute(&mut self, command: Command) -> Result<(), Errno> {
         match command {
             Command::Save(key) => {
+                self.gather();
                 let state = self.shared.lock().state.clone();
                 self.kept.insert(key, state);
                 Ok(())
@@ -85,22 +91,34 @@ impl Snapshots {
             Command::Discard(key) => self.kept.remove(&key).map(drop).ok_or(Errno::ENOENT),
             Command::Pickle(key, path) => {
                 let state = self.kept.get(&key).ok_or(Errno::ENOENT)?;
+                replaceable(&path)?;
                 write(&path, &pickle::encode(state)).map_err(|error| number(&error))
             }
             Command::Load(path) => {
-                let bytes = fs::read(path).map_err(|error| number(&error))?;
+                let file = open(&path)?;
                 let now = self.shared.lock().state.clone();
-                self.replace(pickle::decode(&bytes, &now).ok_or(Errno::EBADMSG)?);
+                self.replace(pickle::decode(BufReader::new(file), &now)?);
                 Ok(())
             }
         }
     }
 
+    /// Has the kernel write what was stored through mappings.
+    fn gather(&self) {
+        let notices = {
+            let mut live = self.shared.lock();
+            let pages = live.pages.take();
+            pages.into_iter().filter(|id| live.lookups.knows(*id)).map(Notice::Everything).collect()
+        };
+        self.send(notices);
+    }
+
     /// Puts another state in place of the live one.
     fn replace(&self, mut next: State) {
         let (notices, served) = {
-            let live = self.shared.lock();
-            (stale(&live.state, &next, &live.lookups), live.served)
+            let mut live = self.shared.lock();
+            let pages = live.pages.take();
+            (stale(&live.state, &next, &live.lookups, &pages), live.served)
         };
         self.send(notices);
         let again = {
@@ -108,7 +126,7 @@ impl Snapshots {
             next.fs.continue_identities_of(&live.state.fs);
             let nameless: Vec<NodeId> = next.fs.nameless().collect();
             nameless.into_iter().filter(|id| !live.lookups.knows(*id)).for_each(|id| next.let_go(id));
-            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups));
+            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups, &BTreeSet::new()));
             live.state = next;
             again
         };
@@ -127,19 +145,20 @@ impl Snapshots {
     }
 }
 
-/// What the kernel may remember of one state that is not so in the other.
-fn stale(old: &State, new: &State, lookups: &Lookups) -> Vec<Notice> {
+/// What the kernel may remember of one state that is not so in the other, and the pages of these files.
+fn stale(old: &State, new: &State, lookups: &Lookups, pages: &BTreeSet<NodeId>) -> Vec<Notice> {
     let mut notices = Vec::new();
     let nodes = new.fs.changed_since(&old.fs);
     let times = old.times.differences(&new.times, |left, right| left == right).into_iter().map(NodeId);
-    let changed: BTreeSet<NodeId> = nodes.into_iter().chain(times).filter(|id| lookups.knows(*id)).collect();
+    let all = nodes.into_iter().chain(times).chain(pages.iter().copied());
+    let changed: BTreeSet<NodeId> = all.filter(|id| lookups.knows(*id)).collect();
     for id in changed {
         let (old, new) = (old.fs.node(id), new.fs.node(id));
         let same_contents = match (old.map(|node| &node.kind), new.map(|node| &node.kind)) {
             (Some(NodeKind::File(old)), Some(NodeKind::File(new))) => old.shared_with(new),
             (Some(NodeKind::File(_)), None) => false,
             _ => true,
-        };
+        } && !pages.contains(&id);
         notices.extend(changed_names(old, new).into_iter().map(|name| Notice::Name(id, name)));
         notices.push(if same_contents { Notice::Attributes(id) } else { Notice::Everything(id) });
     }
@@ -152,18 +171,36 @@ fn changed_names(old: Option<&Arc<Node>>, new: Option<&Arc<Node>>) -> Vec<Arc<st
     old.differences(new)
 }
 
+/// Opens a file of which there is an end, and no more than it has now. All commands wait for this one: nothing that it
+/// may have to wait for itself, as a pipe is, gets as far as being read.
+fn open(path: &Path) -> Result<Take<File>, Errno> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|error| number(&error))?;
+    let metadata = file.metadata().map_err(|error| number(&error))?;
+    if metadata.is_file() { Ok(file.take(metadata.len())) } else { Err(Errno::EINVAL) }
+}
+
+/// Whether a file may take the place of what is there. A device or a pipe is somebody's, and no earlier state.
+fn replaceable(path: &Path) -> Result<(), Errno> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => Err(Errno::EINVAL),
+        // Whatever cannot be looked at will not be written either, and that says why.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Writes a file beside its place and moves it there, so that nobody finds half of it.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
+    // One that was killed may have had our number. What we make is new: nobody has put a pipe there.
+    let _ = fs::remove_file(&beside);
+    let written = File::create_new(&beside).and_then(|mut file| file.write_all(bytes));
+    let moved = written.and_then(|()| fs::rename(&beside, path));
+    if moved.is_err() {
         // There may be nothing to remove; the error that counts is the first.
         let _ = fs::remove_file(&beside);
     }
-    written
-}
-
-fn number(error: &io::Error) -> Errno {
-    error.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
+    moved
 }

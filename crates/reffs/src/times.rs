@@ -45,7 +45,8 @@ impl Time {
 /// When a node was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Last read, as `relatime` counts it.
+    /// Last read, as `relatime` counts it, of the reads that get here: under FUSE the kernel counts none itself, and
+    /// does not tell of those that its page cache answers.
     pub accessed: Time,
     /// Contents last changed.
     pub modified: Time,

@@ -6,6 +6,7 @@
 mod attributes;
 mod ending;
 mod header;
+mod mapped;
 mod snapshots;
 mod suites;
 mod usable;

@@ -3,26 +3,29 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::ErrorKind,
-    os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
 use memmap2::MmapMut;
 use reffs::Client;
-use rustix::io::Errno;
+use rustix::{
+    fs::{FileType, Mode},
+    io::Errno,
+};
 use tempfile::TempDir;
 
 use super::Served;
 
-fn start() -> Option<(Served, Client)> {
+pub fn start() -> Option<(Served, Client)> {
     let served = Served::start()?;
     let client = Client::open(served.dir.path()).unwrap();
     Some((served, client))
 }
 
 #[expect(unsafe_code, reason = "a mapping is what the test is about")]
-fn map(file: &File) -> MmapMut {
+pub fn map(file: &File) -> MmapMut {
     // SAFETY: the file changes under the mapping, which is what is looked at; nothing relies on its bytes.
     unsafe { MmapMut::map_mut(file) }.unwrap()
 }
@@ -134,6 +137,53 @@ fn a_state_can_be_carried_to_another_mount() {
     assert_eq!(errno(&other_client.load(&file).unwrap_err()), Some(Errno::BADMSG));
     assert_eq!(errno(&other_client.load("relative").unwrap_err()), Some(Errno::INVAL));
     assert_eq!(fs::read(other.path("d/f")).unwrap(), [9; 9000], "what failed changed nothing");
+}
+
+#[test]
+fn what_is_no_file_is_neither_loaded_nor_replaced() {
+    let Some((served, client)) = start() else { return };
+    fs::write(served.path("f"), "here").unwrap();
+    client.save(1).unwrap();
+    let kept = TempDir::new().unwrap();
+    let pipe = kept.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for path in [&*pipe, kept.path(), "/dev/zero".as_ref(), "/dev/tty".as_ref()] {
+        let loaded = errno(&client.load(path).unwrap_err());
+        assert!([Some(Errno::INVAL), Some(Errno::NXIO)].contains(&loaded), "{}: {loaded:?}", path.display());
+        assert_eq!(errno(&client.pickle(1, path).unwrap_err()), Some(Errno::INVAL), "{}", path.display());
+    }
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    assert_eq!(fs::read(served.path("f")).unwrap(), b"here");
+}
+
+#[test]
+fn a_file_that_is_damaged_is_not_loaded_however_large_it_is() {
+    let Some((served, client)) = start() else { return };
+    fs::write(served.path("f"), [1; 9000]).unwrap();
+    let kept = TempDir::new().unwrap();
+    let file = kept.path().join("state");
+    client.save(1).unwrap();
+    client.pickle(1, &file).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let mut unknown = bytes.clone();
+    unknown[0] ^= 1;
+    let mut many = bytes.clone();
+    many[16..20].fill(0xff);
+    for (what, damaged) in [
+        ("empty", &[][..]),
+        ("cut off", &bytes[..bytes.len() - 100]),
+        ("of another kind", &unknown),
+        ("too many nodes", &many),
+    ] {
+        for len in [damaged.len() as u64, 1 << 40] {
+            fs::write(&file, damaged).unwrap();
+            // With nothing but a hole behind it: what is read of that is read before it is known to be wrong.
+            OpenOptions::new().write(true).open(&file).unwrap().set_len(len).unwrap();
+            assert_eq!(errno(&client.load(&file).unwrap_err()), Some(Errno::BADMSG), "{what}, {len} bytes");
+        }
+    }
+    fs::write(&file, bytes).unwrap();
+    client.load(&file).unwrap();
 }
 
 #[test]
