@@ -126,12 +126,22 @@ impl Guest {
         if let Some(lifeline) = &mut guest.lifeline {
             lifeline.write_all(b"!")?;
         }
-        guest.serve_until_waiting(&mut NoDisk).map_err(|error| guest.with_last_words(error))?;
+        let booted = guest.serve_until_waiting(&mut NoDisk).and_then(|()| guest.end_boot());
+        booted.map_err(|error| guest.with_last_words(error))?;
         let peer = guest.mailbox.socket().ok_or(VhostError::BadMessage(0))?;
         let kernel_process = socket_peercred(peer).map_err(io::Error::from)?.pid;
         guest.randomness = Some(Randomness::save(kernel_process, kernel.random_state())?);
         guest.kernel_process = Some(kernel_process);
         Ok(guest)
+    }
+
+    /// The kernel has printed that it has booted before init has asked for its first batch.
+    fn end_boot(&mut self) -> Result<(), GuestError> {
+        self.console.drain();
+        if self.console.is_of_boot() {
+            return Err(GuestError::Protocol("hear from the kernel that it has booted".to_owned()));
+        }
+        Ok(())
     }
 
     /// The process that is the kernel.
@@ -222,7 +232,8 @@ impl Guest {
         }
     }
 
-    /// The error with what the kernel printed at last. All of it is there when everything of the guest has ended.
+    /// The error with what the kernel printed at last: its complaint, or the end of all; if it has not booted, that and
+    /// nothing else. All of it is there when everything of the guest has ended.
     fn with_last_words(&mut self, error: GuestError) -> GuestError {
         self.end();
         self.console.drain();

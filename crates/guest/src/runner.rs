@@ -65,8 +65,6 @@ impl Runner {
 
     /// What a kernel finds wrong with itself on the way it may never say again: most warnings come once.
     fn warm_up(&self, mut seat: Seat) -> Result<Seat, Trouble> {
-        // What it says of itself as it starts is of no file system.
-        drop(seat.guest.complaint());
         let mut disk = self.fresh.clone();
         let create = Op::Create { path: Path::root().join("warm"), mode: 0o644 };
         let mounted = run(&mut seat, &mut disk, &[self.mount_step()])?.pop();
