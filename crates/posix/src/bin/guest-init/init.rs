@@ -14,7 +14,7 @@ use posix::{
 };
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
-    io::{self, pread, pwrite, write},
+    io::{self, pread, pwrite},
     mount::{MountFlags, UnmountFlags, mount, unmount},
     process::umask,
     system::{RebootCommand, finit_module, reboot},
@@ -84,7 +84,7 @@ fn load_modules() -> Result<(), Box<dyn std::error::Error>> {
 /// can be overtaken: what init prints itself comes by another one.
 fn end_the_boot() -> io::Result<()> {
     let messages = openat(CWD, "/dev/kmsg", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    write(&messages, format!("{IS_PRINTED}{BOOTED}\n").as_bytes())?;
+    io::write(&messages, format!("{IS_PRINTED}{BOOTED}\n").as_bytes())?;
     Ok(())
 }
 
