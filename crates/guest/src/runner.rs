@@ -26,7 +26,7 @@ const KERNEL_BUG: Property = Property::critical("kernel-bug");
 /// When it was unmounted, the kernel found that something was not given back.
 const KERNEL_LEAKS: Property = Property::critical("kernel-leaks");
 /// The kernel did not come back from an op.
-const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
+pub(crate) const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 /// The file system found damage on its disk that no failed request explains.
 pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// What one call says of a file, another one contradicts.
