@@ -4,6 +4,8 @@
 //! arguments. Every candidate is executed from the start, and the power cut of the last move is looked for anew, so
 //! that what remains is a trace in its own right.
 
+use std::cell::Cell;
+
 use explore::Stop;
 use vfs::{File, Op, WriteAt, WriteVia};
 
@@ -25,6 +27,11 @@ use crate::{
 pub fn minimise<T: Target>(target: &T, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
     if trace.schedule.is_empty() {
         return Ok(trace.clone());
+    }
+    if target.takes_long_to_show(&trace.property) {
+        let checker = Checker::new(target, trace.options);
+        Player::new(&checker)?;
+        return minimise_slow(&|candidate| execute(&checker, candidate).ok().flatten(), trace, stop);
     }
     let thorough = Checker::twice(target, trace.options);
     Player::new(&thorough)?;
@@ -68,6 +75,28 @@ pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace, stop: &Stop) -
         None if stop.is_stopped() => Ok(shown),
         None => Ok(counted(execute, shown, tries, stop)),
     }
+}
+
+/// So often is a violation seen again that takes long to show each time: once to know that it repeats, and then for the
+/// steps that make most of a trace go.
+const SLOW_SHOWINGS_MAX: u32 = 3;
+
+/// The same for a violation that takes long to show. Each candidate that was kept has shown it, so that the last one
+/// needs no further proof.
+fn minimise_slow(execute: &Execute<'_>, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
+    let left = Cell::new(SLOW_SHOWINGS_MAX);
+    let few: &Execute<'_> = &|candidate| {
+        let shown = if left.get() == 0 || stop.is_stopped() { None } else { execute(candidate) };
+        left.set(left.get() - u32::from(shown.is_some()));
+        shown
+    };
+    let again = || shortest_tail(few, trace).or_else(|| few(trace));
+    let found = (1..=TRIES).find_map(|tries| Some((tries, again()?)));
+    let Some((tries, shown)) = found else {
+        return if stop.is_stopped() { Ok(trace.clone()) } else { Err(ReplayError::NotAgain { tries: TRIES }) };
+    };
+    let sighting = (tries > 1).then(|| Sighting { tries, shown: 1, ..Sighting::default() });
+    Ok(Trace { sighting, ..smallest(few, shown) }.versioned())
 }
 
 /// What is left when nothing more can be taken out.
@@ -263,4 +292,59 @@ fn simpler_forms(op: &Op) -> Vec<Op> {
         _ => {}
     }
     forms
+}
+
+#[cfg(test)]
+mod tests {
+    use explore::Severity;
+
+    use super::*;
+    use crate::{options::CheckOptions, trace::VERSION};
+
+    fn of_ops(count: usize) -> Trace {
+        Trace {
+            version: VERSION,
+            target: "none".to_owned(),
+            against: Vec::new(),
+            options: CheckOptions::default(),
+            property: "hangs".to_owned(),
+            severity: Severity::Critical,
+            detail: String::new(),
+            workload: None,
+            ops: vec![Op::Sync; count],
+            schedule: (0..count).map(|op| Move::Run(OpMove::undisturbed(op))).collect(),
+            sighting: None,
+        }
+    }
+
+    #[test]
+    fn what_takes_long_to_show_is_seen_a_few_times_however_long_its_trace() {
+        for ops in [1, 2, 5, 12, 100] {
+            let showings = Cell::new(0);
+            let always = |candidate: &Trace| {
+                let shows = !candidate.ops.is_empty();
+                showings.set(showings.get() + u32::from(shows));
+                shows.then(|| candidate.clone())
+            };
+            let shorter = minimise_slow(&always, &of_ops(ops), &Stop::default()).unwrap();
+            assert!(shorter.ops.len() <= ops.div_ceil(2) && shorter.sighting.is_none(), "{ops}");
+            assert!(showings.get() <= SLOW_SHOWINGS_MAX, "{ops}: {}", showings.get());
+        }
+    }
+
+    #[test]
+    fn what_takes_long_and_shows_at_times_says_so() {
+        let tries = Cell::new(0);
+        let at_last = |candidate: &Trace| {
+            tries.set(tries.get() + 1);
+            (tries.get() == 3).then(|| candidate.clone())
+        };
+        let shown = minimise_slow(&at_last, &of_ops(1), &Stop::default()).unwrap();
+        assert_eq!(shown.sighting, Some(Sighting { tries: 3, shown: 1, ..Sighting::default() }));
+        let never = minimise_slow(&|_| None, &of_ops(1), &Stop::default());
+        assert!(matches!(never, Err(ReplayError::NotAgain { tries: TRIES })));
+        let stop = Stop::default();
+        stop.stop();
+        assert_eq!(minimise_slow(&|_| None, &of_ops(1), &stop).unwrap(), of_ops(1));
+    }
 }

@@ -162,6 +162,13 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether a violation of this property shows only after a long wait, as a hang does: then it is seen again a few
+    /// times and no more.
+    fn takes_long_to_show(&self, property: &str) -> bool {
+        let _ = property;
+        false
+    }
+
     /// The ops with which a recovered file system is tried, given what a user sees of it: lists that are each run on a
     /// copy of their own. Whatever the reference makes of them is right, so they may fail. A list without a remount is
     /// followed by one.

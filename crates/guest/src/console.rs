@@ -116,6 +116,8 @@ pub struct Console {
     /// How much of it was looked at.
     seen: usize,
     open: bool,
+    /// What ends the boot, as long as it was not printed.
+    boots_until: Option<&'static str>,
 }
 
 impl Console {
@@ -126,7 +128,30 @@ impl Console {
     pub fn new(pipe: PipeReader) -> Result<Self, Errno> {
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
-        Ok(Self { pipe, text: Vec::new(), seen: 0, open: true })
+        Ok(Self { pipe, text: Vec::new(), seen: 0, open: true, boots_until: None })
+    }
+
+    /// The same of a kernel whose boot ends with a line that has this mark. What it says before that is of no file
+    /// system, and is forgotten as soon as the line is there, however late it comes through the pipe.
+    ///
+    /// # Errors
+    /// The pipe cannot be read without waiting.
+    pub(crate) fn of_boot(pipe: PipeReader, mark: &'static str) -> Result<Self, Errno> {
+        Ok(Self { boots_until: Some(mark), ..Self::new(pipe)? })
+    }
+
+    /// Whether the kernel has not said yet that it has booted.
+    pub(crate) fn is_of_boot(&self) -> bool {
+        self.boots_until.is_some()
+    }
+
+    /// Forgets the boot, if its end is there.
+    fn forget_boot(&mut self) {
+        let Some(mark) = self.boots_until.map(str::as_bytes) else { return };
+        let Some(at) = self.text.windows(mark.len()).position(|text| text == mark) else { return };
+        let Some(line) = self.text[at..].iter().position(|byte| *byte == b'\n') else { return };
+        self.text.drain(..=at + line);
+        (self.seen, self.boots_until) = (0, None);
     }
 
     /// Where it comes from.
@@ -153,14 +178,19 @@ impl Console {
                 Err(_) => break,
             }
         }
+        self.forget_boot();
         if let Some(old) = self.text.len().checked_sub(TEXT_MAX).filter(|old| *old <= self.seen) {
             self.text.drain(..old);
             self.seen -= old;
         }
     }
 
-    /// The first complaint since the last time.
+    /// The first complaint since the last time. Of a kernel that boots nothing is told, since it is too early to say
+    /// what is a complaint.
     pub fn complaint(&mut self) -> Option<Complaint> {
+        if self.is_of_boot() {
+            return None;
+        }
         let text = String::from_utf8_lossy(&self.text[self.seen..]).into_owned();
         self.seen = self.text.len();
         complaint(&text)
@@ -269,5 +299,33 @@ mod tests {
         drop(writer);
         console.drain();
         assert!(!console.is_open() && console.tail().starts_with("hello"));
+    }
+
+    #[test]
+    fn what_a_kernel_says_while_it_boots_is_forgotten_when_it_has_booted() {
+        const MARK: &str = "it has booted";
+        let boot = "Core dump limits :\nWARNING: CPU: 0 PID: 1 at crypto/api.c:170\n";
+        // The text comes in one piece, or in two that part it anywhere.
+        let all = format!("{boot}[ 0.1] {MARK}\nEXT4-fs error (device vdb): deleted inode\n");
+        for first in 0..=all.len() {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let mut console = Console::of_boot(reader, MARK).unwrap();
+            for part in [&all[..first], &all[first..]] {
+                std::io::Write::write_all(&mut writer, part.as_bytes()).unwrap();
+                console.drain();
+                assert!(!console.complaint().is_some_and(|complaint| complaint.text.contains("crypto")), "{first}");
+                assert!(console.is_of_boot() || !console.tail().contains("Core dump"), "{first}");
+            }
+            assert_eq!(console.tail(), "EXT4-fs error (device vdb): deleted inode", "{first}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_panics_while_it_boots_is_quoted() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let mut console = Console::of_boot(reader, "it has booted").unwrap();
+        std::io::Write::write_all(&mut writer, b"hello\nKernel panic - not syncing: no init\n").unwrap();
+        console.drain();
+        assert_eq!((console.complaint(), console.tail().lines().count()), (None, 2));
     }
 }

@@ -23,8 +23,10 @@ use rustix::{
 use crate::{
     Complaint, Kernel, Storage,
     console::Console,
+    patience::{LOOK_EVERY, Silence, children, computed_below},
     randomness::Randomness,
     serve::{NoDisk, serve},
+    stack,
     start::{Prepared, prepare},
     symbols,
     vhost::{Device, Event, Request, RequestKind, Status, VhostError},
@@ -45,7 +47,7 @@ pub enum GuestError {
     /// It made no request for a long time, or far too many.
     #[error("go on with a guest: it hangs; it said last: {console}")]
     Hung {
-        /// The end of what it printed.
+        /// The end of what it printed, and where it was.
         console: String,
     },
     /// It breaks the protocol of its disks.
@@ -71,9 +73,6 @@ impl GuestError {
     const HUNG: Self = Self::Hung { console: String::new() };
 }
 
-/// Without a request for so long, a guest hangs. On virtual time a kernel never waits for a clock, so this is all
-/// computing.
-const SILENCE_MAX: Duration = Duration::from_mins(1);
 /// More requests than any batch needs.
 const REQUESTS_MAX: u32 = 1 << 20;
 
@@ -126,12 +125,22 @@ impl Guest {
         if let Some(lifeline) = &mut guest.lifeline {
             lifeline.write_all(b"!")?;
         }
-        guest.serve_until_waiting(&mut NoDisk).map_err(|error| guest.with_last_words(error))?;
+        let booted = guest.serve_until_waiting(&mut NoDisk).and_then(|()| guest.end_boot());
+        booted.map_err(|error| guest.with_last_words(error))?;
         let peer = guest.mailbox.socket().ok_or(VhostError::BadMessage(0))?;
         let kernel_process = socket_peercred(peer).map_err(io::Error::from)?.pid;
         guest.randomness = Some(Randomness::save(kernel_process, kernel.random_state())?);
         guest.kernel_process = Some(kernel_process);
         Ok(guest)
+    }
+
+    /// The kernel has printed that it has booted before init has asked for its first batch.
+    fn end_boot(&mut self) -> Result<(), GuestError> {
+        self.console.drain();
+        if self.console.is_of_boot() {
+            return Err(GuestError::Protocol("hear from the kernel that it has booted".to_owned()));
+        }
+        Ok(())
     }
 
     /// The process that is the kernel.
@@ -188,19 +197,20 @@ impl Guest {
     /// Serves both disks until the kernel stands still again.
     fn serve_until_waiting(&mut self, storage: &mut dyn Storage) -> Result<(), GuestError> {
         let mut requests = 0;
-        let mut last = Instant::now();
+        let mut silence = None;
         while self.waiting.is_none() {
-            let [mailbox, disk, console] = self.poll(SILENCE_MAX.saturating_sub(last.elapsed()))?;
+            let [mailbox, disk, console] = self.poll(LOOK_EVERY)?;
             if console {
                 self.console.drain();
             }
-            if mailbox || disk {
-                last = Instant::now();
+            let hangs = if mailbox || disk {
+                silence = None;
                 requests += 1;
-            } else if last.elapsed() >= SILENCE_MAX {
-                return Err(GuestError::HUNG);
-            }
-            if requests > REQUESTS_MAX {
+                requests > REQUESTS_MAX
+            } else {
+                self.is_silent_for_ever(&mut silence)
+            };
+            if hangs {
                 return Err(GuestError::HUNG);
             }
             let closed = (disk && self.serve_disk(storage)?) || (mailbox && self.serve_mailbox()?);
@@ -209,6 +219,14 @@ impl Guest {
             }
         }
         Ok(())
+    }
+
+    /// Whether it hangs, given its silence so far, if it has begun.
+    fn is_silent_for_ever(&self, silence: &mut Option<Silence>) -> bool {
+        let now = Instant::now();
+        let kernel = self.kernel_process.map(|kernel| kernel.as_raw_nonzero().get().cast_unsigned());
+        let computed = computed_below(kernel.unwrap_or_else(|| self.supervisor.id()));
+        silence.get_or_insert_with(|| Silence::begin(now, computed)).is_a_hang(now, computed)
     }
 
     /// Which of mailbox, disk and console have something to say.
@@ -222,8 +240,10 @@ impl Guest {
         }
     }
 
-    /// The error with what the kernel printed at last. All of it is there when everything of the guest has ended.
+    /// The error with what the kernel printed at last: its complaint, or the end of all; if it has not booted, that and
+    /// nothing else. All of it is there when everything of the guest has ended.
     fn with_last_words(&mut self, error: GuestError) -> GuestError {
+        let place = matches!(error, GuestError::Hung { .. }).then(|| self.call_trace()).flatten();
         self.end();
         self.console.drain();
         let complaint = self.console.complaint().map(|complaint| complaint.text);
@@ -231,9 +251,15 @@ impl Guest {
         let console = symbols::with_functions(&console, &self.program);
         match error {
             GuestError::Died { .. } => GuestError::Died { console },
-            GuestError::Hung { .. } => GuestError::Hung { console },
+            GuestError::Hung { .. } => GuestError::Hung { console: and_where(console, place) },
             error => error,
         }
+    }
+
+    /// Where the kernel is.
+    fn call_trace(&self) -> Option<String> {
+        let started = || Pid::from_raw(children(self.supervisor.id()).first()?.cast_signed());
+        stack::call_trace(self.kernel_process.or_else(started)?, &self.program)
     }
 
     /// Whether the kernel is gone.
@@ -308,6 +334,12 @@ impl Guest {
         // A supervisor that was killed has not removed the folder. Its kernel was killed with it.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// The last words of a kernel, and where it was then.
+fn and_where(said: String, place: Option<String>) -> String {
+    let said = if said.is_empty() { "nothing".to_owned() } else { said };
+    [said].into_iter().chain(place).collect::<Vec<_>>().join("\n")
 }
 
 impl Drop for Guest {

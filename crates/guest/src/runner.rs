@@ -26,7 +26,7 @@ const KERNEL_BUG: Property = Property::critical("kernel-bug");
 /// When it was unmounted, the kernel found that something was not given back.
 const KERNEL_LEAKS: Property = Property::critical("kernel-leaks");
 /// The kernel did not come back from an op.
-const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
+pub(crate) const KERNEL_HANGS: Property = Property::critical("kernel-hangs");
 /// The file system found damage on its disk that no failed request explains.
 pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// What one call says of a file, another one contradicts.
@@ -74,8 +74,6 @@ impl Runner {
 
     /// What a kernel finds wrong with itself on the way it may never say again: most warnings come once.
     fn warm_up(&self, mut seat: Seat) -> Result<Seat, Trouble> {
-        // What it says of itself as it starts is of no file system.
-        drop(seat.guest.complaint());
         let mut disk = self.fresh.clone();
         let create = Op::Create { path: Path::root().join("warm"), mode: 0o644 };
         let mounted = run(&mut seat, &mut disk, &[self.mount_step()])?.pop();

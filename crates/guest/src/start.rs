@@ -12,6 +12,7 @@ use std::{
     sync::OnceLock,
 };
 
+use posix::message::BOOTED;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::{
@@ -49,7 +50,7 @@ pub(crate) fn prepare(kernel: &Kernel, core: usize) -> io::Result<Prepared> {
         .map_err(in_folder)
         .and_then(|()| fs::write(folder.join("init.cpio"), initramfs(kernel.modules())?))
         .and_then(|()| fs::write(folder.join("kernel.so"), embedded::PRELOAD))
-        .and_then(|()| Ok(Console::new(console)?));
+        .and_then(|()| Ok(Console::of_boot(console, BOOTED)?));
     match filled {
         Ok(console) => Ok(Prepared { supervisor, console, folder }),
         Err(error) => {

@@ -28,7 +28,7 @@ use crate::{
     FileSystem, Kernel,
     fsck::{self, Checked, Verdict},
     pool::Pool,
-    runner::{DAMAGE_REPORTED, Runner, Trouble, UNAVAILABLE, of_the_machine},
+    runner::{DAMAGE_REPORTED, KERNEL_HANGS, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
     watch::watched,
 };
@@ -371,6 +371,10 @@ impl Target for GuestTarget {
 
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
         finding.property == UNAVAILABLE
+    }
+
+    fn takes_long_to_show(&self, property: &str) -> bool {
+        property == KERNEL_HANGS.name
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {

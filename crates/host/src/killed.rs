@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::{
     HostError, Machine,
     machine::NoDisk,
-    runner::{NONDETERMINISTIC, Trouble, UNAVAILABLE},
+    runner::{HANGS, NONDETERMINISTIC, Trouble, UNAVAILABLE},
     target::missing_for_any_mount,
 };
 
@@ -296,6 +296,10 @@ impl Target for KilledTarget {
 
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
         finding.property == UNAVAILABLE
+    }
+
+    fn takes_long_to_show(&self, property: &str) -> bool {
+        property == HANGS.name
     }
 
     fn encode(&self, mounted: &Mounted, bytes: &mut Vec<u8>) {

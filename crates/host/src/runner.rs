@@ -26,7 +26,7 @@ const DAMAGE_REPORTED: Property = Property::critical("damage-reported");
 /// The same ops on the same image asked for something else, again and again.
 pub const NONDETERMINISTIC: Property = Property::critical("host-nondeterministic");
 /// A worker did not come back from an op.
-const HANGS: Property = Property::critical("host-hangs");
+pub(crate) const HANGS: Property = Property::critical("host-hangs");
 /// What mounts the file system crashed.
 const CRASHES: Property = Property::critical("host-crashes");
 /// No worker could be had, or it was ended, or a program that is needed: the fault is on this machine, not in the file

@@ -30,7 +30,7 @@ use crate::{
     machine::SILENCE_MAX,
     place::Start,
     pool::Pool,
-    runner::{Runner, Trouble, UNAVAILABLE, of_the_machine},
+    runner::{HANGS, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::Session,
 };
 use guest::{
@@ -312,6 +312,10 @@ impl Target for HostTarget {
 
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
         finding.property == UNAVAILABLE
+    }
+
+    fn takes_long_to_show(&self, property: &str) -> bool {
+        property == HANGS.name
     }
 
     fn full_fsck(&self, disk: &mut Disk) -> Option<Result<Vec<Finding>, Errno>> {

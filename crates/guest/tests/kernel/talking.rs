@@ -3,6 +3,7 @@
 use disk::{Block, BlockSize, Geometry, Image};
 use guest::{Guest, GuestError, Storage};
 use posix::message::{Medium, Mount, Step};
+use rustix::process::{Signal, kill_process};
 use vfs::Errno;
 
 use crate::kernel;
@@ -105,4 +106,17 @@ fn a_kernel_that_has_lost_objects_does_not_mount() {
     assert!(matches!(answers[..], [Err(Errno::ENOTEMPTY)]) && disk.reads == 0, "{answers:?}");
     let answers = guest.run(&mut disk, &[with_empty("btrfs_inode")]).unwrap();
     assert!(matches!(answers[..], [Err(Errno::EINVAL)]) && disk.reads > 0, "{answers:?}");
+}
+
+/// The one of Debian warns of itself at times, and chats at all times.
+#[test]
+fn nothing_is_quoted_of_what_a_kernel_says_while_it_boots() {
+    for kernel in kernel().into_iter().chain(guest::Kernel::of_debian()) {
+        let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
+        assert_eq!(guest.complaint(), None, "{}", kernel.identity());
+        kill_process(guest.kernel_process().unwrap(), Signal::KILL).unwrap();
+        let error = guest.run(&mut zeros(), &[Step::Observe]).unwrap_err();
+        let GuestError::Died { console } = &error else { panic!("{error}") };
+        assert_eq!(console, "", "{}", kernel.identity());
+    }
 }

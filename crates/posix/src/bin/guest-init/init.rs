@@ -7,7 +7,9 @@ use std::{num::NonZeroU64, os::fd::OwnedFd, process::ExitCode, time::Instant};
 
 use posix::{
     Mounter, Stage,
-    message::{ANSWERS_AT, Answer, BATCH_AT, FIRST_READ, Medium, Mount, SECTOR, Step, frame, frame_len, unframe},
+    message::{
+        ANSWERS_AT, Answer, BATCH_AT, BOOTED, FIRST_READ, Medium, Mount, SECTOR, Step, frame, frame_len, unframe,
+    },
     split_options,
 };
 use rustix::{
@@ -33,6 +35,8 @@ const MOUNT_POINT: &str = "/mnt";
 /// they must not depend on what was done before the mount, nor on how often anybody looked at the clock, which moves
 /// it.
 const MOUNTED_AT: i64 = 1_000_000_000;
+/// The level of a warning: the most important one that is printed on every console without alarming anybody.
+const IS_PRINTED: &str = "<4>";
 /// The least time that can pass.
 const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 1 };
 /// Answers are stored from the back, in pieces that one request holds.
@@ -52,6 +56,7 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     // A wait is as short as it says, so that hundreds of them are over before the next tick.
     set_current_timer_slack(NonZeroU64::new(1))?;
     load_modules()?;
+    end_the_boot()?;
     let mailbox = openat(CWD, MAILBOX, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
     let allocations = Allocations::prepare();
     let disk = Disk { seconds: MOUNTED_AT, mounted_at: Instant::now(), allocations, flash: None };
@@ -72,6 +77,14 @@ fn load_modules() -> Result<(), Box<dyn std::error::Error>> {
     for module in modules {
         finit_module(std::fs::File::open(module)?, c"", 0)?;
     }
+    Ok(())
+}
+
+/// Has the kernel print the mark that ends its boot. It goes the way of the kernel's own words, so that none of those
+/// can be overtaken: what init prints itself comes by another one.
+fn end_the_boot() -> io::Result<()> {
+    let messages = openat(CWD, "/dev/kmsg", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    io::write(&messages, format!("{IS_PRINTED}{BOOTED}\n").as_bytes())?;
     Ok(())
 }
 
