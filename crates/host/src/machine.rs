@@ -1,7 +1,7 @@
 //! One worker with its disk: started, given batches, cleared away.
 //!
-//! As with a guest, nobody serves its disk but whoever gives it a batch, and only while that batch is done. What the
-//! kernel does to the disk at other times, because one of its clocks says so, waits until then.
+//! While a batch is done, whoever has given it serves the disk. What the kernel does to the disk at other times, because
+//! a clock or a thread of its own says so, waits until somebody serves what has waited. Nothing here waits for ever.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -74,6 +74,7 @@ pub struct Machine {
     number: u32,
     started: Instant,
     silence_max: Duration,
+    end_max: Duration,
     keeper: Child,
     /// The keeper clears all away when this is closed, by us or by our end.
     lifeline: Option<ChildStdin>,
@@ -88,6 +89,8 @@ impl Machine {
     pub fn start(sectors: u64, commands: &[String]) -> Result<Self, HostError> {
         let (log, started) = (KernelLog::open(), Instant::now());
         let (socket, theirs) = UnixStream::pair()?;
+        socket.set_read_timeout(Some(SILENCE_MAX))?;
+        socket.set_write_timeout(Some(SILENCE_MAX))?;
         let (console, output) = io::pipe()?;
         let program = guest::program()?;
         // The command is dropped at once: it holds the worker's end of the socket, and whoever reads at ours must see
@@ -99,8 +102,18 @@ impl Machine {
         };
         let lifeline = keeper.stdin.take();
         let console = Console::new(console).map_err(io::Error::from)?;
-        let mut machine =
-            Self { disk: None, socket, console, log, number: 0, started, silence_max: SILENCE_MAX, keeper, lifeline };
+        let mut machine = Self {
+            disk: None,
+            socket,
+            console,
+            log,
+            number: 0,
+            started,
+            silence_max: SILENCE_MAX,
+            end_max: END_MAX,
+            keeper,
+            lifeline,
+        };
         machine.take_connection(sectors).map_err(|error| machine.with_last_words(error))?;
         let ready: Result<(), String> = unframe(&machine.converse(&mut NoDisk)?)?;
         ready.map_err(|words| HostError::Start(io::Error::other(words)))?;
@@ -111,6 +124,12 @@ impl Machine {
     /// How long ago it was started.
     pub(crate) fn age(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The number of its loop device.
+    #[cfg(test)]
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     #[cfg(test)]
@@ -196,6 +215,12 @@ impl Machine {
         }
     }
 
+    /// Answers what is asked of the disk while no batch is done; whether anything was. A disk that is gone is noticed by
+    /// whoever gives the next batch.
+    pub(crate) fn serve_between_batches(&mut self, storage: &mut dyn Storage) -> bool {
+        self.disk.as_mut().is_some_and(|disk| disk.answer(storage).is_ok_and(|count| count > 0))
+    }
+
     /// Which of disk, socket and console have something to say.
     fn poll(&self, patience: Duration) -> Result<[bool; 3], HostError> {
         let Some(disk) = &self.disk else { return Err(HostError::Died { said: String::new() }) };
@@ -233,11 +258,23 @@ impl Machine {
         }
     }
 
+    /// Whether the keeper has cleared all away; nothing if it has not come to an end.
+    fn keeper_has_cleared(&mut self) -> Option<bool> {
+        let begun = Instant::now();
+        loop {
+            match self.keeper.try_wait() {
+                Ok(None) if begun.elapsed() < self.end_max => std::thread::sleep(PAUSE),
+                Ok(None) => return None,
+                ended => return Some(matches!(ended, Ok(Some(status)) if status.success())),
+            }
+        }
+    }
+
     /// Ends the worker and all that is its.
     fn end(&mut self) {
         drop(self.disk.take());
         drop(self.lifeline.take());
-        let cleared = self.keeper.wait().is_ok_and(|status| status.success());
+        let Some(cleared) = self.keeper_has_cleared() else { return };
         if !cleared {
             // Somebody has ended the keeper, or it had to give up. It may not have come as far as to name its device.
             let number = if self.number == 0 { loop_device::first_number(self.keeper.id()) } else { self.number };
@@ -246,6 +283,11 @@ impl Machine {
         }
     }
 }
+
+/// A keeper may have to wait for the kernel, and the kernel for others. It goes on without us when we do not wait any
+/// more.
+const END_MAX: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// In place of a keeper that is gone, we wait for so long until the kernel lets go of a device.
 const KEEPER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -265,5 +307,33 @@ impl Storage for NoDisk {
     fn read(&mut self, _: u64, data: &mut [u8]) -> bool {
         data.fill(0);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_does_not_end_is_not_waited_for() {
+        let mut machine = match Machine::start(8, &[]) {
+            Ok(machine) => machine,
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "could not {error}");
+                eprintln!("skipped: could not {error}");
+                return;
+            }
+        };
+        let keeper = Pid::from_child(&machine.keeper);
+        machine.end_max = Duration::ZERO;
+        kill_process(keeper, Signal::STOP).unwrap();
+        machine.end();
+        assert_eq!(machine.keeper_has_cleared(), None);
+        // Without us, it comes to its end all the same.
+        kill_process(keeper, Signal::CONT).unwrap();
+        machine.end_max = END_MAX;
+        assert_eq!(machine.keeper_has_cleared(), Some(true));
     }
 }

@@ -51,6 +51,14 @@ impl Place {
         }
     }
 
+    /// Answers what is asked of its disk while no batch is done; whether anything was. A guest stands still then.
+    pub fn serve(&mut self, storage: &mut dyn Storage) -> bool {
+        match self {
+            Self::Worker(machine) => machine.serve_between_batches(storage),
+            Self::Guest(_) => false,
+        }
+    }
+
     /// How long the kernel has known its device. A guest knows its own anew with each mount: nobody else has it open.
     pub fn age(&self) -> Duration {
         match self {

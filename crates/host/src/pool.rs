@@ -1,8 +1,11 @@
 //! Workers that wait for work: one for each thread that ever was busy at the same time.
 //!
-//! Nobody serves the disk of one that waits. Whoever syncs all file systems of this machine would wait with it, and the
-//! kernel's own clocks would make it write. So what is mounted is unmounted after a moment of waiting, and neither what
-//! is mounted nor a worker is gone on with once it is old ([`writeback`]).
+//! While one waits, the kernel may ask something of its disk all the same: because a thread of its own writes, or because
+//! somebody syncs all file systems of this machine. Whoever asks may hold what others wait for, such as the list of
+//! devices of all file systems with one UUID, so such requests are answered too, by a thread that does nothing else.
+//! What is mounted there is not gone on with then, as nobody knows what the kernel has in memory. The kernel's own
+//! clocks would make it write as well. So what is mounted is unmounted after a moment of waiting, and neither what is
+//! mounted nor a worker is gone on with once it is old ([`writeback`]).
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -10,6 +13,7 @@ use std::{
 };
 
 use disk::Image;
+use guest::Storage;
 
 use crate::{
     HostError,
@@ -24,6 +28,9 @@ const WAITING_MAX: Duration = Duration::from_secs(1);
 /// With so many, what was mounted last is still mounted somewhere when a recovery is looked at from all sides.
 const WAITING_AT_LEAST: usize = 3;
 const PATROL: Duration = Duration::from_millis(250);
+/// So long a request to a disk waits at most if nobody does a batch there, and the next one, if one was there just now:
+/// seldom does one come alone.
+const REQUESTS_WAIT: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(1));
 
 /// Workers with disks of one size.
 #[derive(Debug)]
@@ -48,19 +55,48 @@ pub(crate) struct MountedHere {
     pub session: SessionId,
     pub image: Image,
     pub since: Instant,
+    /// Whether the kernel has asked something of the disk by itself.
+    pub has_gone_on: bool,
 }
 
 impl Seat {
     pub fn has(&self, session: SessionId, image: &Image) -> bool {
         self.mounted.as_ref().is_some_and(|here| {
             let age = self.place.age().max(here.since.elapsed());
-            here.session == session && here.image.hash() == image.hash() && writeback::leaves_time_to_go_on(age)
+            let is_it = here.session == session && !here.has_gone_on;
+            is_it && here.image.hash() == image.hash() && writeback::leaves_time_to_go_on(age)
         })
+    }
+
+    /// Answers what the kernel asks of the disk by itself; whether it asked anything.
+    fn serve(&mut self) -> bool {
+        let Some(here) = &mut self.mounted else { return self.place.serve(&mut Nothing) };
+        let has_asked = self.place.serve(&mut here.image);
+        here.has_gone_on |= has_asked;
+        has_asked
     }
 
     /// Whether something else may be mounted here.
     pub fn may_mount(&self) -> bool {
         writeback::leaves_time_to_mount(self.place.age())
+    }
+}
+
+/// What a disk is on which nothing is mounted: whoever looks finds nothing, and what is written there is forgotten.
+struct Nothing;
+
+impl Storage for Nothing {
+    fn read(&mut self, _: u64, data: &mut [u8]) -> bool {
+        data.fill(0);
+        true
+    }
+
+    fn write(&mut self, _: u64, _: &[u8]) -> bool {
+        true
+    }
+
+    fn discard(&mut self, _: u64, _: u32) -> bool {
+        true
     }
 }
 
@@ -74,8 +110,10 @@ impl Drop for Seat {
 impl Pool {
     pub fn new(start: Start, silence_max: Duration) -> Self {
         let idle = Arc::new(Mutex::new(Vec::new()));
-        let watched = Arc::downgrade(&idle);
-        std::thread::spawn(move || patrol(&watched));
+        for watch in [patrol, serve] {
+            let watched = Arc::downgrade(&idle);
+            std::thread::spawn(move || watch(&watched));
+        }
         Self { start, silence_max, idle }
     }
 
@@ -109,20 +147,33 @@ impl Pool {
     }
 }
 
+impl Drop for Pool {
+    /// One after the other: to unmount one may have to wait for what is asked of the disk of another one.
+    fn drop(&mut self) {
+        while let Some(seat) = next(&self.idle, |_| true) {
+            drop(seat);
+        }
+    }
+}
+
+/// Takes out the first for which this is so.
+fn next(idle: &Mutex<Vec<Seat>>, is_wanted: impl FnMut(&Seat) -> bool) -> Option<Seat> {
+    let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = idle.iter().position(is_wanted)?;
+    Some(idle.remove(place))
+}
+
 /// Unmounts what has waited for too long, and ends who is too old, until there is no pool any more.
 fn patrol(idle: &Weak<Mutex<Vec<Seat>>>) {
     loop {
         std::thread::sleep(PATROL);
         let Some(idle) = idle.upgrade() else { return };
-        let waits = |seat: &mut Seat| {
+        let waits = |seat: &Seat| {
             let waited = seat.put_back.elapsed();
             (seat.mounted.is_some() && waited > WAITING_MAX) || (!seat.may_mount() && waited > PATROL)
         };
-        let late: Vec<Seat> = {
-            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.extract_if(.., |seat| waits(seat)).collect()
-        };
-        for mut seat in late {
+        // The others stay where they are served.
+        while let Some(mut seat) = next(&idle, waits) {
             // One that cannot be used any more is dropped, and cleared away as a whole.
             if matches!(runner::clear(&mut seat), Ok(true)) && seat.may_mount() {
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
@@ -131,10 +182,31 @@ fn patrol(idle: &Weak<Mutex<Vec<Seat>>>) {
     }
 }
 
+/// Serves the disks of all who wait, until there is no pool any more. It waits for nobody.
+fn serve(idle: &Weak<Mutex<Vec<Seat>>>) {
+    while let Some(idle) = idle.upgrade() {
+        let mut seats = idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_asked = seats.iter_mut().fold(false, |has_asked, seat| seat.serve() || has_asked);
+        drop(seats);
+        // Whoever holds it at last ends what is in it, which takes its time.
+        drop(idle);
+        let (first, next) = REQUESTS_WAIT;
+        std::thread::sleep(if has_asked { next } else { first });
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::{
+        fs::File,
+        io::{Read as _, Write as _},
+    };
+
+    use disk::{Block, BlockSize, Geometry};
+    use posix::loop_device;
+
     use super::*;
-    use crate::{MountedBy, machine::SILENCE_MAX};
+    use crate::{MountedBy, machine::SILENCE_MAX, session::Session};
 
     fn grow_older(seat: &mut Seat, by: Duration) {
         if let Place::Worker(machine) = &mut seat.place {
@@ -146,18 +218,58 @@ mod tests {
         !seat.may_mount()
     }
 
-    /// The kernel goes by the age of a device, not by that of what is mounted there.
-    #[test]
-    fn a_worker_whose_device_is_old_is_not_taken_again_and_is_ended() {
+    /// A pool, and a worker of it; nothing, and a word about it, if there can be none.
+    fn pool() -> Option<(Pool, Seat)> {
         let pool = Pool::new(Start { sectors: 8, mounted_by: MountedBy::RunningKernel }, SILENCE_MAX);
-        let mut seat = match pool.start() {
-            Ok(seat) => seat,
+        match pool.start() {
+            Ok(seat) => Some((pool, seat)),
             Err(error) => {
                 assert!(std::env::var_os("CI").is_none(), "could not {error}");
                 eprintln!("skipped: could not {error}");
-                return;
+                None
             }
-        };
+        }
+    }
+
+    fn device(seat: &Seat) -> File {
+        let Place::Worker(machine) = &seat.place else { panic!("it is a worker") };
+        loop_device::open(machine.number()).unwrap()
+    }
+
+    /// Whoever writes there by himself would else wait for as long as nobody gives the worker something to do.
+    #[test]
+    fn the_disk_of_a_worker_that_waits_is_served_and_not_gone_on_with() {
+        let Some((pool, mut seat)) = pool() else { return };
+        let image = Image::zeroed(Geometry { block_size: BlockSize::SECTOR, blocks: 8 });
+        let session = Session::begin(image.clone(), Vec::new(), Vec::new()).id;
+        let since = Instant::now();
+        seat.mounted = Some(MountedHere { session, image: image.clone(), since, has_gone_on: false });
+        let mut device = device(&seat);
+        assert!(seat.has(session, &image));
+        pool.put(seat);
+        device.write_all(&[7; 4096]).and_then(|()| device.sync_all()).unwrap();
+        drop(device);
+        let seat = next(&pool.idle, |_| true).expect("nobody else has taken it");
+        let here = seat.mounted.as_ref().unwrap();
+        assert_eq!((here.image.block(Block(0))[0], here.has_gone_on), (7, true));
+        assert!(!seat.has(session, &image) && !seat.has(session, &here.image));
+    }
+
+    #[test]
+    fn whoever_looks_where_nothing_is_mounted_finds_nothing() {
+        let Some((pool, seat)) = pool() else { return };
+        let mut device = device(&seat);
+        pool.put(seat);
+        let mut read = [7; 512];
+        device.read_exact(&mut read).unwrap();
+        drop(device);
+        assert_eq!(read, [0; 512]);
+    }
+
+    /// The kernel goes by the age of a device, not by that of what is mounted there.
+    #[test]
+    fn a_worker_whose_device_is_old_is_not_taken_again_and_is_ended() {
+        let Some((pool, mut seat)) = pool() else { return };
         grow_older(&mut seat, writeback::begins_after() / 6);
         let age = seat.place.age();
         pool.put(seat);

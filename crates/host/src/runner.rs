@@ -59,7 +59,12 @@ impl Runner {
     /// A worker with nothing mounted: this one, unless it cannot unmount what it has or is too old to mount anything
     /// else; then another one in its place.
     fn cleared(&self, mut seat: Seat) -> Result<Seat, Trouble> {
-        if clear(&mut seat)? && seat.may_mount() { Ok(seat) } else { Ok(self.pool.start()?) }
+        if clear(&mut seat)? && seat.may_mount() {
+            return Ok(seat);
+        }
+        // It is ended before: what is asked of its disk would not be answered while the other one starts.
+        drop(seat);
+        Ok(self.pool.start()?)
     }
 
     /// A fresh image as it is after it was mounted and used once, for what a file system does then and never again.
@@ -89,7 +94,7 @@ impl Runner {
             let since = Instant::now();
             let again = self.replay(&mut seat, session)?;
             let image = again.image().clone();
-            seat.mounted = Some(MountedHere { session: session.id, image, since });
+            seat.mounted = Some(MountedHere { session: session.id, image, since, has_gone_on: false });
             match take_on(disk, session, &again) {
                 Ok(()) => return Ok(seat),
                 Err(difference) => differences.push(difference),
@@ -173,7 +178,8 @@ impl Runner {
         let session = session(failed, asked(disk));
         // One that no request has failed has no reason to give up.
         let has_given_up = session.saw_failures() && matches!(seen.next(), Some(Err(Errno::EROFS)));
-        seat.mounted = Some(MountedHere { session: session.id, image: disk.image().clone(), since });
+        let image = disk.image().clone();
+        seat.mounted = Some(MountedHere { session: session.id, image, since, has_gone_on: false });
         if is_disturbed(&seat) {
             return Ok(None);
         }
