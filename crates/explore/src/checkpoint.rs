@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::atomic::Ordering,
@@ -15,15 +15,15 @@ use std::{
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    frontier::Waiting,
+    frontier::{Place, Waiting},
     links::{Link, LinkId, LinkLog, Links},
     progress::Counters,
     system::{Property, Step, System},
     visited::Visited,
-    worker::{Finding, Findings, Shared},
+    worker::{Finding, Findings, Occurrences, Shared},
 };
 
-const MAGIC: &[u8; 16] = b"shakedown-find-2";
+const MAGIC: &[u8; 16] = b"shakedown-find-3";
 
 /// A checkpoint that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,30 +56,71 @@ pub enum CheckpointError {
     },
 }
 
-/// What a checkpoint says of the search as a whole.
-pub(crate) struct Head<'a> {
+/// A search at a moment when nobody works.
+pub(crate) struct Snapshot<'a, E> {
     pub identity: &'a str,
+    /// What whoever searches wants to know when it goes on.
+    pub note: &'a str,
     pub depth_bound: Option<u32>,
     pub counters: &'a Counters,
+    pub visited: &'a Visited,
+    pub links: &'a Links<'a>,
+    pub waiting: &'a [Place],
+    pub findings: &'a HashMap<Property, Occurrences<'a, E>>,
 }
 
-/// Writes the checkpoint; it replaces an older one in one step.
-pub(crate) fn save<S, E>(
-    file: &Path,
-    head: &Head<'_>,
-    visited: &Visited,
-    links: &Links,
-    waiting: &[Waiting<S>],
-    findings: &HashMap<Property, Finding<E>>,
-) -> Result<(), CheckpointError> {
-    let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
-    let part = file.with_extension("part");
-    let mut out = Summed { out: BufWriter::new(File::create(&part).map_err(wrap)?), sum: Xxh3::new() };
-    write_all(&mut out, head, visited, links, waiting, findings).map_err(wrap)?;
-    let Summed { mut out, sum } = out;
-    put(&mut out, sum.digest()).map_err(wrap)?;
-    out.into_inner().map_err(|error| wrap(error.into_error()))?.sync_all().map_err(wrap)?;
-    std::fs::rename(&part, file).map_err(wrap)
+impl<E> Snapshot<'_, E> {
+    /// Writes the checkpoint; it replaces an older one in one step, or, if it cannot be written, leaves that alone.
+    pub fn save(&self, file: &Path) -> Result<(), CheckpointError> {
+        let part = file.with_extension("part");
+        self.write(&part).and_then(|()| fs::rename(&part, file)).map_err(|error| {
+            // What is half written would take up a disk that may be full because of it.
+            let _ = fs::remove_file(&part);
+            CheckpointError::Io { file: file.to_owned(), error }
+        })
+    }
+
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let mut out = Summed { out: BufWriter::new(File::create(file)?), sum: Xxh3::new() };
+        self.write_to(&mut out)?;
+        let Summed { mut out, sum } = out;
+        put(&mut out, sum.digest())?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(MAGIC)?;
+        put_bytes(out, self.identity.as_bytes())?;
+        put_bytes(out, self.note.as_bytes())?;
+        put(out, u64::from(self.depth_bound.unwrap_or(u32::MAX)))?;
+        for counter in self.counters.lasting() {
+            put(out, counter.load(Ordering::Relaxed))?;
+        }
+        write_visited(out, self.visited)?;
+        // Only the links that lead to waiting states and findings are still needed.
+        let ends = self.waiting.iter().map(|place| place.link);
+        let needed = Needed::of(self.links, ends.chain(self.findings.values().map(|found| found.shallowest.link)));
+        put(out, needed.links.len() as u64)?;
+        for link in &needed.links {
+            put(out, u64::from(link.parent.0))?;
+            put(out, u64::from(link.action))?;
+            put(out, u64::from(link.outcome))?;
+        }
+        put(out, self.waiting.len() as u64)?;
+        for place in self.waiting {
+            put(out, u64::from(needed.place[&place.link]))?;
+            put(out, u64::from(place.depth))?;
+        }
+        put(out, self.findings.len() as u64)?;
+        for (property, Occurrences { count, shallowest }) in self.findings {
+            put_bytes(out, property.name.as_bytes())?;
+            put(out, *count)?;
+            put(out, u64::from(shallowest.depth))?;
+            put(out, u64::from(needed.place[&shallowest.link]))?;
+            put(out, shallowest.action.map_or(u64::MAX, u64::from))?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds up what is written.
@@ -98,45 +139,6 @@ impl<W: Write> Write for Summed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-fn write_all<S, E>(
-    out: &mut impl Write,
-    head: &Head<'_>,
-    visited: &Visited,
-    links: &Links,
-    waiting: &[Waiting<S>],
-    findings: &HashMap<Property, Finding<E>>,
-) -> io::Result<()> {
-    out.write_all(MAGIC)?;
-    put_bytes(out, head.identity.as_bytes())?;
-    put(out, u64::from(head.depth_bound.unwrap_or(u32::MAX)))?;
-    for counter in head.counters.lasting() {
-        put(out, counter.load(Ordering::Relaxed))?;
-    }
-    write_visited(out, visited)?;
-    // Only the links that lead to waiting states and findings are still needed.
-    let needed = Needed::of(links, waiting.iter().map(|w| w.link).chain(findings.values().map(|f| f.link)));
-    put(out, needed.links.len() as u64)?;
-    for link in &needed.links {
-        put(out, u64::from(link.parent.0))?;
-        put(out, u64::from(link.action))?;
-        put(out, u64::from(link.outcome))?;
-    }
-    put(out, waiting.len() as u64)?;
-    for waiting in waiting {
-        put(out, u64::from(needed.place[&waiting.link]))?;
-        put(out, u64::from(waiting.depth))?;
-    }
-    put(out, findings.len() as u64)?;
-    for (property, finding) in findings {
-        put_bytes(out, property.name.as_bytes())?;
-        put(out, finding.count)?;
-        put(out, u64::from(finding.depth))?;
-        put(out, u64::from(needed.place[&finding.link]))?;
-        put(out, finding.action.map_or(u64::MAX, u64::from))?;
-    }
-    Ok(())
 }
 
 fn write_visited(out: &mut impl Write, visited: &Visited) -> io::Result<()> {
@@ -163,7 +165,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(links: &Links, ends: impl Iterator<Item = LinkId>) -> Self {
+    fn of(links: &Links<'_>, ends: impl Iterator<Item = LinkId>) -> Self {
         let mut needed = Self { links: Vec::new(), place: HashMap::new() };
         let mut unplaced = Vec::new();
         for end in ends {
@@ -184,8 +186,22 @@ impl Needed {
     }
 }
 
-/// Opens a sound checkpoint of this search behind its identity.
-fn open(file: &Path, identity: &str) -> Result<BufReader<File>, CheckpointError> {
+/// What was noted in a checkpoint for whoever goes on with it.
+///
+/// # Errors
+/// There is no sound checkpoint.
+pub fn checkpoint_note(file: &Path) -> Result<String, CheckpointError> {
+    open(file).map(|opened| opened.note)
+}
+
+/// A sound checkpoint, read up to its note.
+struct Opened {
+    identity: String,
+    note: String,
+    rest: BufReader<File>,
+}
+
+fn open(file: &Path) -> Result<Opened, CheckpointError> {
     let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
     let unusable = |what| CheckpointError::Unusable { file: file.to_owned(), what };
     let mut input = BufReader::new(File::open(file).map_err(wrap)?);
@@ -198,9 +214,16 @@ fn open(file: &Path, identity: &str) -> Result<BufReader<File>, CheckpointError>
         return Err(unusable("it is damaged"));
     }
     input.seek(SeekFrom::Start(MAGIC.len() as u64)).map_err(wrap)?;
-    let saved = String::from_utf8(get_bytes(&mut input).map_err(wrap)?).map_err(|_| unusable("it is damaged"))?;
+    let mut text = || String::from_utf8(get_bytes(&mut input).map_err(wrap)?).map_err(|_| unusable("it is damaged"));
+    let (identity, note) = (text()?, text()?);
+    Ok(Opened { identity, note, rest: input })
+}
+
+/// What a sound checkpoint of this search says behind its note.
+fn open_for(file: &Path, identity: &str) -> Result<BufReader<File>, CheckpointError> {
+    let Opened { identity: saved, rest, .. } = open(file)?;
     if saved == identity {
-        Ok(input)
+        Ok(rest)
     } else {
         Err(CheckpointError::OtherSearch { file: file.to_owned(), saved, wanted: identity.to_owned() })
     }
@@ -217,7 +240,7 @@ fn is_sound(input: &mut (impl Read + Seek)) -> io::Result<bool> {
 
 /// The depth bound of the search that was saved.
 pub(crate) fn depth_bound(file: &Path, identity: &str) -> Result<u32, CheckpointError> {
-    get_u32(&mut open(file, identity)?).map_err(|error| CheckpointError::Io { file: file.to_owned(), error })
+    get_u32(&mut open_for(file, identity)?).map_err(|error| CheckpointError::Io { file: file.to_owned(), error })
 }
 
 /// Reads a checkpoint into an empty search and returns what waits.
@@ -225,18 +248,18 @@ pub(crate) fn load<S: System>(
     file: &Path,
     identity: &str,
     shared: &Shared<'_, S>,
-    logs: &mut [LinkLog],
+    log: &mut LinkLog,
     findings: &mut Findings<S::Evidence>,
 ) -> Result<Vec<Waiting<S::State>>, CheckpointError> {
     let wrap = |error| CheckpointError::Io { file: file.to_owned(), error };
     let unusable = |what| CheckpointError::Unusable { file: file.to_owned(), what };
-    let mut input = open(file, identity)?;
+    let mut input = open_for(file, identity)?;
     let _bound_of_the_round = get_u32(&mut input).map_err(wrap)?;
     for counter in shared.counters.lasting() {
         counter.store(get(&mut input).map_err(wrap)?, Ordering::Relaxed);
     }
     read_visited(&mut input, &shared.visited).map_err(wrap)?;
-    let (links, placed) = read_links(&mut input, logs).map_err(wrap)?;
+    let (links, placed) = read_links(&mut input, log).map_err(wrap)?;
     let state_of =
         states_of(shared.system, &links).ok_or_else(|| unusable("the target no longer behaves as it did"))?;
 
@@ -296,7 +319,7 @@ fn read_visited(input: &mut impl Read, visited: &Visited) -> io::Result<()> {
 }
 
 /// The links by their place in the file, and the ids that they have in this search.
-fn read_links(input: &mut impl Read, logs: &mut [LinkLog]) -> io::Result<(Vec<Link>, Vec<LinkId>)> {
+fn read_links(input: &mut impl Read, log: &mut LinkLog) -> io::Result<(Vec<Link>, Vec<LinkId>)> {
     let (mut links, mut placed) = (Vec::new(), Vec::new());
     for _ in 0..get(input)? {
         let [parent, action, outcome] = [get_u32(input)?, get_u32(input)?, get_u32(input)?];
@@ -305,7 +328,7 @@ fn read_links(input: &mut impl Read, logs: &mut [LinkLog]) -> io::Result<(Vec<Li
             LinkId::NONE => LinkId::NONE,
             LinkId(place) => *placed.get(place as usize).ok_or(io::ErrorKind::InvalidData)?,
         };
-        placed.push(logs[0].push(Link { parent, ..link }));
+        placed.push(log.push(Link { parent, ..link }));
         links.push(link);
     }
     Ok((links, placed))

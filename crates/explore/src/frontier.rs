@@ -8,13 +8,26 @@ use std::{
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::links::LinkId;
+use crate::{links::LinkId, search::Order};
 
 /// A state that waits.
 pub(crate) struct Waiting<S> {
     pub state: S,
     pub link: LinkId,
     pub depth: u32,
+}
+
+/// Where a waiting state is found again.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub link: LinkId,
+    pub depth: u32,
+}
+
+impl<S> Waiting<S> {
+    pub fn place(&self) -> Place {
+        Place { link: self.link, depth: self.depth }
+    }
 }
 
 /// A worker's waiting states.
@@ -35,6 +48,16 @@ pub(crate) struct Scored<S> {
 }
 
 impl<S> Frontier<S> {
+    /// A frontier without states, in the order of a search.
+    pub fn of(order: Order) -> Self {
+        match order {
+            // Where a walk goes on is decided by chance, and nothing waits.
+            Order::DepthFirst | Order::IterativeDeepening(_) | Order::RandomWalk => Frontier::Stack(Vec::new()),
+            Order::BreadthFirst => Frontier::Queue(VecDeque::new()),
+            Order::BestFirst => Frontier::Best { heap: BinaryHeap::new(), pushed: 0 },
+        }
+    }
+
     #[inline]
     pub fn push(&mut self, waiting: Waiting<S>, score: impl FnOnce(&S) -> i64) {
         match self {
@@ -75,13 +98,15 @@ impl<S> Frontier<S> {
         }
     }
 
-    /// Takes out everything, for a checkpoint.
-    pub fn drain(&mut self) -> Vec<Waiting<S>> {
+    /// What waits, in the order in which it must be pushed to wait in the same order again.
+    pub fn places(&self) -> Vec<Place> {
         match self {
-            Frontier::Stack(stack) => std::mem::take(stack),
-            Frontier::Queue(queue) => std::mem::take(queue).into(),
+            Frontier::Stack(stack) => stack.iter().map(Waiting::place).collect(),
+            Frontier::Queue(queue) => queue.iter().map(Waiting::place).collect(),
             Frontier::Best { heap, .. } => {
-                std::mem::take(heap).into_sorted_vec().into_iter().rev().map(|scored| scored.waiting).collect()
+                let mut scored: Vec<&Scored<S>> = heap.iter().collect();
+                scored.sort_unstable_by(|one, other| other.cmp(one));
+                scored.into_iter().map(|scored| scored.waiting.place()).collect()
             }
         }
     }

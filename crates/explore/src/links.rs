@@ -1,7 +1,7 @@
 //! How each state was reached: one link a state, from which traces are rebuilt.
 //!
 //! A link names its parent and the position of the move in the parent's actions and outcomes. Each worker appends to
-//! a log of its own; a link's id carries the worker, so logs are joined only when the search is over.
+//! a log of its own; a link's id carries the worker, so logs are joined only while nobody works.
 
 /// The way into one state.
 #[derive(Clone, Copy, Debug)]
@@ -66,21 +66,20 @@ impl LinkLog {
     }
 }
 
-/// The links of all workers after a search.
-pub(crate) struct Links {
-    /// The pages of each worker.
-    logs: Vec<Vec<Vec<Link>>>,
+/// The links of all workers, while nobody works.
+pub(crate) struct Links<'a> {
+    logs: Vec<&'a LinkLog>,
 }
 
-impl Links {
-    pub fn join(logs: impl IntoIterator<Item = LinkLog>) -> Self {
-        Self { logs: logs.into_iter().map(|log| log.pages).collect() }
+impl<'a> Links<'a> {
+    pub fn join(logs: impl IntoIterator<Item = &'a LinkLog>) -> Self {
+        Self { logs: logs.into_iter().collect() }
     }
 
     pub fn get(&self, id: LinkId) -> Link {
         let workers = self.logs.len();
         let (worker, index) = (id.0 as usize % workers, id.0 as usize / workers);
-        self.logs[worker][index / PAGE_LINKS][index % PAGE_LINKS]
+        self.logs[worker].pages[index / PAGE_LINKS][index % PAGE_LINKS]
     }
 
     /// The links from an initial state to `id`.

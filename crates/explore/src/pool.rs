@@ -1,14 +1,15 @@
 //! Where workers share their waiting states.
 //!
 //! A worker keeps its states to itself as long as everybody is busy. When another one has run dry it gives half of
-//! its own away. The search is over when all workers wait for work.
+//! its own away. The search is over when all workers wait for work. Workers can also be stopped between two states, and
+//! go on later as if nothing had been.
 
 use std::sync::{
     Condvar, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use crate::frontier::Waiting;
+use crate::frontier::{Place, Waiting};
 
 /// Work that was given away, and who waits for it.
 pub(crate) struct Pool<S> {
@@ -70,7 +71,7 @@ impl<S> Pool<S> {
         self.changed.notify_one();
     }
 
-    /// Ends the search for all workers.
+    /// Makes all workers leave, each when it has expanded its state: for good, or until they [go on](Self::go_on).
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         let _shared = self.lock();
@@ -82,10 +83,22 @@ impl<S> Pool<S> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// What nobody took, for a checkpoint.
-    pub fn into_rest(self) -> Vec<Waiting<S>> {
-        let shared = self.shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        shared.batches.into_iter().flatten().collect()
+    /// Lets workers that have left come back. All of them must have left.
+    pub fn go_on(&self) {
+        let mut shared = self.lock();
+        shared.waiting = 0;
+        self.hungry.store(0, Ordering::Relaxed);
+        self.stopped.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_finished(&self) -> bool {
+        self.lock().finished
+    }
+
+    /// What nobody took.
+    pub fn places(&self) -> Vec<Place> {
+        self.lock().batches.iter().flatten().map(Waiting::place).collect()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shared<S>> {

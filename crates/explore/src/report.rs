@@ -87,7 +87,7 @@ type Moves<S> = Vec<Move<<S as System>::Action>>;
 /// Re-executes links, so that positions become actions and states again.
 pub(crate) struct Replayer<'a, S: System> {
     pub system: &'a S,
-    pub links: &'a Links,
+    pub links: &'a Links<'a>,
 }
 
 impl<S: System> Replayer<'_, S> {

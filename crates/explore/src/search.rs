@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use crate::{
     budget::{Budget, Limit},
     checkpoint::{self, CheckpointError},
-    frontier::{Frontier, Waiting},
+    frontier::{Frontier, Place},
     links::{LinkId, LinkLog, Links},
     pool::Pool,
     progress::{Counters, Progress},
     report::{MemoryUse, Move, PanicReport, Replayer, Report, Violation},
+    saving::{Pace, Timer},
     system::{Property, System},
     visited::{Visited, VisitedKind},
-    walk::Walker,
-    worker::{Finding, Findings, Shared, Worker},
+    worker::{Occurrences, Shared, Worker, occurrences},
 };
 
 /// In which order waiting states are expanded.
@@ -96,10 +96,13 @@ pub struct Search<'a, S: System> {
     stop: Stop,
     progress: Option<(Duration, ProgressSink<'a>)>,
     checkpoint: Option<(PathBuf, String)>,
+    pace: Option<Pace>,
+    note: Option<Note<'a>>,
     resume: Option<PathBuf>,
 }
 
 type ProgressSink<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+type Note<'a> = Box<dyn FnMut(&Progress) -> String + Send + 'a>;
 
 /// How often the search looks at the clock and at [`Stop`].
 const TICK: Duration = Duration::from_millis(20);
@@ -120,6 +123,8 @@ impl<'a, S: System> Search<'a, S> {
             stop: Stop::default(),
             progress: None,
             checkpoint: None,
+            pace: None,
+            note: None,
             resume: None,
         }
     }
@@ -203,6 +208,22 @@ impl<'a, S: System> Search<'a, S> {
         self
     }
 
+    /// Saves it while it goes on too, so that it can be resumed after it was killed. If it cannot be saved now, the
+    /// checkpoint stays that is there. Random walks are never saved.
+    #[must_use]
+    pub fn save_every(mut self, pace: Pace) -> Self {
+        self.pace = Some(pace);
+        self
+    }
+
+    /// Saves with it what `note` says, for whoever resumes it: see [`checkpoint_note`](crate::checkpoint_note). Nobody
+    /// works while it is asked.
+    #[must_use]
+    pub fn note(mut self, note: impl FnMut(&Progress) -> String + Send + 'a) -> Self {
+        self.note = Some(Box::new(note));
+        self
+    }
+
     /// Goes on from a checkpoint instead of from the initial states.
     #[must_use]
     pub fn resume(mut self, file: &Path) -> Self {
@@ -247,32 +268,18 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     fn run_once(&mut self, started: Instant, identity: &str) -> Result<Report<S::Action, S::Evidence>, SearchError> {
-        let visited = Visited::new(self.visited, self.budget.depth.is_some(), self.seed);
-        let mut logs: Vec<LinkLog> = (0..self.threads).map(|number| LinkLog::new(number, self.threads)).collect();
-        let mut findings = Findings::new();
-        let shared = Shared {
-            system: self.system,
-            symmetry: self.symmetry,
-            until_violation: self.until_violation,
-            budget: self.budget,
-            seed: self.seed,
-            shuffle: self.shuffle,
-            pool: Pool::new(self.threads),
-            visited,
-            counters: Counters::default(),
-            tick: AtomicU32::new(0),
-            limits: Mutex::default(),
-            panic: Mutex::default(),
-        };
+        let shared = self.shared();
         if shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
             return Err(SearchError::NoInitialState);
         }
+        let mut workers: Vec<_> = (0..self.threads).map(|number| self.worker(&shared, number)).collect();
+        let Worker { links, findings, .. } = &mut workers[0];
         let work = match &self.resume {
             None if self.order == Order::RandomWalk => Vec::new(),
-            None => shared.start(&mut logs[0]),
+            None => shared.start(links),
             Some(file) => {
                 shared.system.repetition_begins();
-                let waiting = checkpoint::load(file, identity, &shared, &mut logs, &mut findings);
+                let waiting = checkpoint::load(file, identity, &shared, links, findings);
                 shared.system.repetition_is_over();
                 waiting?
             }
@@ -280,9 +287,32 @@ impl<'a, S: System> Search<'a, S> {
         if !work.is_empty() {
             shared.pool.give(work);
         }
-        let (workers, peak) = self.work(&shared, logs, started);
-        let elapsed = started.elapsed();
-        self.finish(shared, workers, findings, peak, elapsed, identity)
+        let peak = self.work(&shared, &mut workers, started, identity);
+        self.finish(&shared, &workers, peak, started.elapsed(), identity)
+    }
+
+    fn shared(&self) -> Shared<'a, S> {
+        let saves_by_states = self.pace.filter(|_| self.checkpoint.is_some() && self.order != Order::RandomWalk);
+        let first = saves_by_states.and_then(|pace| if let Pace::States(every) = pace { Some(every) } else { None });
+        Shared {
+            system: self.system,
+            symmetry: self.symmetry,
+            until_violation: self.until_violation,
+            budget: self.budget,
+            seed: self.seed,
+            shuffle: self.shuffle,
+            pool: Pool::new(self.threads),
+            visited: Visited::new(self.visited, self.budget.depth.is_some(), self.seed),
+            counters: Counters::default(),
+            save_at: first.map(AtomicU64::new),
+            tick: AtomicU32::new(0),
+            limits: Mutex::default(),
+            panic: Mutex::default(),
+        }
+    }
+
+    fn worker<'s>(&self, shared: &'s Shared<'s, S>, number: usize) -> Worker<'s, S> {
+        Worker::new(shared, number, LinkLog::new(number, self.threads), Frontier::of(self.order))
     }
 
     /// What a checkpoint must agree with: the system, and how its states are told apart.
@@ -298,90 +328,122 @@ impl<'a, S: System> Search<'a, S> {
         )
     }
 
-    /// Runs the workers to their end while this thread looks after the clock, and returns them with the most memory
-    /// that was seen in use.
-    fn work<'s>(&mut self, shared: &'s Shared<'s, S>, logs: Vec<LinkLog>, started: Instant) -> (Vec<Done<S>>, u64) {
-        let order = self.order;
-        let mut peak = 0;
-        let done = std::thread::scope(|scope| {
-            let (sender, ended) = mpsc::channel::<()>();
-            let threads: Vec<_> = logs
-                .into_iter()
-                .enumerate()
-                .map(|(number, links)| {
-                    let sender = sender.clone();
-                    scope.spawn(move || {
-                        // Dropped when this worker ends: when all are, the channel closes.
-                        let _sender = sender;
-                        run_worker(order, shared, number, links)
-                    })
-                })
-                .collect();
-            drop(sender);
-            let mut last_report = started;
-            while ended.recv_timeout(TICK) != Err(mpsc::RecvTimeoutError::Disconnected) {
-                peak = peak.max(self.watch(shared, started, &mut last_report));
+    /// Runs the workers to the end of the search, and saves it whenever it is time to; returns the most memory that was
+    /// seen in use.
+    fn work(&mut self, shared: &Shared<'_, S>, workers: &mut [Worker<'_, S>], started: Instant, identity: &str) -> u64 {
+        let saves = self.checkpoint.is_some() && self.order != Order::RandomWalk;
+        let mut clock =
+            Clock { started, last_report: started, peak: 0, timer: Timer::new(self.pace.filter(|_| saves)) };
+        loop {
+            self.run_workers(shared, workers, &mut clock);
+            if shared.is_over() {
+                break;
             }
-            threads.into_iter().map(|thread| thread.join().expect("a worker catches panics")).collect()
-        });
+            // A disk may be full for a while. The checkpoint before stays, and the search need not suffer.
+            let _ = self.save(shared, workers, started.elapsed(), identity);
+            if let (Some(next), Some(Pace::States(every))) = (&shared.save_at, self.pace) {
+                next.store(shared.counters.states.load(Ordering::Relaxed).saturating_add(every), Ordering::Relaxed);
+            }
+            let stood: Duration =
+                workers.iter_mut().filter_map(|worker| worker.stands_since.take()).map(|since| since.elapsed()).sum();
+            clock.timer.begin(stood.div_f64(self.threads as f64));
+            shared.pool.go_on();
+        }
         shared.system.interrupt_is_over();
-        (done, peak)
+        clock.peak
     }
 
-    /// One look at the clock; returns the memory in use.
-    fn watch(&mut self, shared: &Shared<'_, S>, started: Instant, last_report: &mut Instant) -> u64 {
+    /// Runs the workers until all have left, while this thread looks after the clock.
+    fn run_workers(&mut self, shared: &Shared<'_, S>, workers: &mut [Worker<'_, S>], clock: &mut Clock) {
+        let walks = self.order == Order::RandomWalk;
+        std::thread::scope(|scope| {
+            let (sender, ended) = mpsc::channel::<()>();
+            for worker in workers {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    // Dropped when this worker leaves: when all have, the channel closes.
+                    let _sender = sender;
+                    if walks { worker.walk() } else { worker.run() }
+                });
+            }
+            drop(sender);
+            while ended.recv_timeout(TICK) != Err(mpsc::RecvTimeoutError::Disconnected) {
+                self.watch(shared, clock);
+            }
+        });
+    }
+
+    /// One look at the clock.
+    fn watch(&mut self, shared: &Shared<'_, S>, clock: &mut Clock) {
+        let elapsed = clock.started.elapsed();
         if self.stop.is_stopped() {
             shared.stop(Limit::Interrupted);
             shared.system.interrupt();
         }
-        if let Some(time) = self.budget.time.filter(|time| started.elapsed() >= *time) {
+        if let Some(time) = self.budget.time.filter(|time| elapsed >= *time) {
             shared.stop(Limit::Time(time));
             shared.system.interrupt();
         }
+        if clock.timer.is_due() {
+            shared.pool.stop();
+        }
         shared.tick.fetch_add(1, Ordering::Relaxed);
-        let progress = shared.counters.progress(shared.visited.bytes(), started.elapsed());
+        let progress = shared.counters.progress(shared.visited.bytes(), elapsed);
         if let Some((interval, sink)) = &mut self.progress
-            && last_report.elapsed() >= *interval
+            && clock.last_report.elapsed() >= *interval
         {
-            *last_report = Instant::now();
+            clock.last_report = Instant::now();
             sink(&progress);
         }
-        progress.memory_bytes
+        clock.peak = clock.peak.max(progress.memory_bytes);
+    }
+
+    /// Writes the checkpoint, if there is to be one.
+    fn save(
+        &mut self,
+        shared: &Shared<'_, S>,
+        workers: &[Worker<'_, S>],
+        elapsed: Duration,
+        identity: &str,
+    ) -> Result<(), CheckpointError> {
+        let Some((file, _)) = &self.checkpoint else { return Ok(()) };
+        let progress = shared.counters.progress(shared.visited.bytes(), elapsed);
+        let snapshot = checkpoint::Snapshot {
+            identity,
+            note: &self.note.as_mut().map_or_else(String::new, |note| note(&progress)),
+            depth_bound: self.budget.depth,
+            counters: &shared.counters,
+            visited: &shared.visited,
+            links: &Links::join(workers.iter().map(|worker| &worker.links)),
+            waiting: &waiting(shared, workers),
+            findings: &occurrences(workers.iter().map(|worker| &worker.findings)),
+        };
+        snapshot.save(file)
     }
 
     fn finish(
         &mut self,
-        shared: Shared<'_, S>,
-        workers: Vec<Done<S>>,
-        findings: Findings<S::Evidence>,
+        shared: &Shared<'_, S>,
+        workers: &[Worker<'_, S>],
         peak: u64,
         elapsed: Duration,
         identity: &str,
     ) -> Result<Report<S::Action, S::Evidence>, SearchError> {
-        let Shared { pool, visited, counters, limits, panic, .. } = shared;
-        let mut waiting = pool.into_rest();
-        let mut best = findings.best;
-        let mut logs = Vec::new();
-        for worker in workers {
-            waiting.extend(worker.waiting);
-            merge(&mut best, worker.findings);
-            logs.push(worker.links);
-        }
-        let link_bytes: u64 = logs.iter().map(LinkLog::bytes).sum();
-        let links = Links::join(logs);
+        let Shared { visited, counters, limits, panic, .. } = shared;
+        let link_bytes: u64 = workers.iter().map(|worker| worker.links.bytes()).sum();
+        let links = Links::join(workers.iter().map(|worker| &worker.links));
         let replayer = Replayer { system: self.system, links: &links };
 
         let progress = counters.progress(visited.bytes(), elapsed);
         let omission = visited.omission(progress.states);
-        let mut limits = limits.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.add_limits(&mut limits, &counters, omission.map(|omission| omission.states_expected));
-        let complete = waiting.is_empty() && !limits.iter().any(Limit::cuts_the_search);
-        let panic = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut limits = std::mem::take(&mut *limits.lock().unwrap_or_else(PoisonError::into_inner));
+        self.add_limits(&mut limits, counters, omission.map(|omission| omission.states_expected));
+        let complete = waiting(shared, workers).is_empty() && !limits.iter().any(Limit::cuts_the_search);
+        let panic = panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         // After a panic there is nothing to resume: the state that it happened in was taken and not expanded.
         let resumable = !complete && panic.is_none() && self.order != Order::RandomWalk;
-        if let Some((file, _)) = self.checkpoint.as_ref().filter(|_| resumable) {
-            let head = checkpoint::Head { identity, depth_bound: self.budget.depth, counters: &counters };
-            checkpoint::save(file, &head, &visited, &links, &waiting, &best)?;
+        if resumable {
+            self.save(shared, workers, elapsed, identity)?;
         }
         self.system.repetition_begins();
         let panic = panic.map(|at| {
@@ -393,7 +455,7 @@ impl<'a, S: System> Search<'a, S> {
             trace.extend(last.map(|action| Move { action, outcome: None }));
             PanicReport { message: at.message, trace, initial }
         });
-        let violations = violations(&replayer, best);
+        let violations = violations(&replayer, occurrences(workers.iter().map(|worker| &worker.findings)));
         self.system.repetition_is_over();
         Ok(Report {
             states: progress.states,
@@ -434,59 +496,34 @@ impl<'a, S: System> Search<'a, S> {
     }
 }
 
-/// What a worker leaves behind.
-struct Done<S: System> {
-    links: LinkLog,
-    findings: Findings<S::Evidence>,
-    waiting: Vec<Waiting<S::State>>,
+/// What this thread knows of the time.
+struct Clock {
+    started: Instant,
+    last_report: Instant,
+    /// The most memory that was seen in use.
+    peak: u64,
+    timer: Timer,
 }
 
-fn run_worker<'s, S: System>(order: Order, shared: &'s Shared<'s, S>, number: usize, links: LinkLog) -> Done<S> {
-    let frontier = match order {
-        Order::RandomWalk => {
-            let mut walker = Walker { shared, links, findings: Findings::new() };
-            walker.run();
-            return Done { links: walker.links, findings: walker.findings, waiting: Vec::new() };
-        }
-        Order::DepthFirst | Order::IterativeDeepening(_) => Frontier::Stack(Vec::new()),
-        Order::BreadthFirst => Frontier::Queue(std::collections::VecDeque::new()),
-        Order::BestFirst => Frontier::Best { heap: std::collections::BinaryHeap::new(), pushed: 0 },
-    };
-    let mut worker = Worker::new(shared, number, links, frontier);
-    worker.run();
-    Done { waiting: worker.frontier.drain(), links: worker.links, findings: worker.findings }
-}
-
-/// Adds one worker's findings to all: counts add up, the shallowest occurrence stays.
-fn merge<E>(best: &mut HashMap<Property, Finding<E>>, more: Findings<E>) {
-    for (property, finding) in more.best {
-        match best.get_mut(&property) {
-            None => {
-                best.insert(property, finding);
-            }
-            Some(known) => {
-                let count = known.count + finding.count;
-                if finding.depth < known.depth {
-                    *known = finding;
-                }
-                known.count = count;
-            }
-        }
-    }
+/// All that waits, while nobody works.
+fn waiting<S: System>(shared: &Shared<'_, S>, workers: &[Worker<'_, S>]) -> Vec<Place> {
+    let mut waiting = shared.pool.places();
+    waiting.extend(workers.iter().flat_map(|worker| worker.frontier.places()));
+    waiting
 }
 
 /// The findings with their traces, worst first.
 fn violations<S: System>(
     replayer: &Replayer<'_, S>,
-    best: HashMap<Property, Finding<S::Evidence>>,
+    found: HashMap<Property, Occurrences<'_, S::Evidence>>,
 ) -> Vec<Violation<S::Action, S::Evidence>> {
-    let mut violations: Vec<_> = best
+    let mut violations: Vec<_> = found
         .into_iter()
-        .map(|(property, finding)| {
-            let (initial, mut trace, state) = replayer.replay(finding.link);
-            let last = finding.action.and_then(|action| replayer.action(state.as_ref()?, action));
+        .map(|(property, Occurrences { count, shallowest })| {
+            let (initial, mut trace, state) = replayer.replay(shallowest.link);
+            let last = shallowest.action.and_then(|action| replayer.action(state.as_ref()?, action));
             trace.extend(last.map(|action| Move { action, outcome: None }));
-            Violation { property, count: finding.count, evidence: finding.evidence, trace, initial }
+            Violation { property, count, evidence: shallowest.evidence.clone(), trace, initial }
         })
         .collect();
     violations.sort_by_key(|violation| (violation.property.severity, violation.property.name));

@@ -13,7 +13,7 @@ pub trait System: Sync {
     /// One configuration of the system.
     type State: Clone + Send;
     /// Something that can happen.
-    type Action: Clone;
+    type Action: Clone + Send;
     /// What a violation carries for whoever reports it.
     type Evidence: Clone + Send;
 

@@ -22,13 +22,13 @@ use crate::{
 const DEPTH_DEFAULT: u32 = 1000;
 
 /// One thread that walks.
-pub(crate) struct Walker<'a, S: System> {
+pub(crate) struct Walker<'a, 'w, S: System> {
     pub shared: &'a Shared<'a, S>,
-    pub links: LinkLog,
-    pub findings: Findings<S::Evidence>,
+    pub links: &'w mut LinkLog,
+    pub findings: &'w mut Findings<S::Evidence>,
 }
 
-impl<S: System> Walker<'_, S> {
+impl<S: System> Walker<'_, '_, S> {
     /// Walks until the budget is used up.
     pub fn run(&mut self) {
         let initial = self.shared.guarded(LinkId::NONE, || self.shared.system.initial()).unwrap_or_default();
@@ -39,7 +39,7 @@ impl<S: System> Walker<'_, S> {
             let mut path = Path { root: position(start), moves: Vec::new(), acting: None };
             let walked = catch_unwind(AssertUnwindSafe(|| self.walk(initial[start].clone(), &mut random, &mut path)));
             if let Err(payload) = walked {
-                let link = path.record(&mut self.links);
+                let link = path.record(self.links);
                 self.shared.report_panic(payload.as_ref(), link, path.acting);
             }
             // Nothing waits that could be dropped: what a walk keeps is what it remembers.
@@ -105,11 +105,8 @@ impl<S: System> Walker<'_, S> {
             return;
         }
         self.shared.counters.violations.fetch_add(found.len() as u64, Ordering::Relaxed);
-        let link = if found.iter().any(|found| found.evidence.is_some()) {
-            path.record(&mut self.links)
-        } else {
-            LinkId::NONE
-        };
+        let link =
+            if found.iter().any(|found| found.evidence.is_some()) { path.record(self.links) } else { LinkId::NONE };
         self.findings.add(found, depth, link, action);
         if self.shared.until_violation {
             self.shared.stop(Limit::UntilViolation);

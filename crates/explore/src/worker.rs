@@ -5,8 +5,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use crossbeam_epoch::Guard;
@@ -21,6 +22,7 @@ use crate::{
     progress::{Counters, replace},
     system::{Found, Property, Step, System},
     visited::{Arrival, Visited},
+    walk::Walker,
 };
 
 /// A worker adds its counts to the shared ones, and looks at the memory in use, after this many expansions. It adds
@@ -39,6 +41,8 @@ pub(crate) struct Shared<'a, S: System> {
     pub pool: Pool<S::State>,
     pub visited: Visited,
     pub counters: Counters,
+    /// How many states are known when the search is saved the next time, if that goes by states.
+    pub save_at: Option<AtomicU64>,
     /// Counts how often somebody looked at the counters.
     pub tick: AtomicU32,
     pub limits: Mutex<Vec<Limit>>,
@@ -61,6 +65,17 @@ impl<S: System> Shared<'_, S> {
         }
         drop(limits);
         self.pool.stop();
+    }
+
+    /// Whether something is done at a number of states, so that they are counted one by one.
+    fn goes_by_states(&self) -> bool {
+        self.budget.states.is_some() || self.save_at.is_some()
+    }
+
+    /// Whether the workers have left for good.
+    pub fn is_over(&self) -> bool {
+        let has_met_limit = !self.limits.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        has_met_limit || self.pool.is_finished()
     }
 
     /// Ends the search because the system panicked.
@@ -130,6 +145,25 @@ pub(crate) struct Finding<E> {
     pub evidence: E,
 }
 
+/// How often a property was violated, all workers together, and the shallowest occurrence.
+pub(crate) struct Occurrences<'a, E> {
+    pub count: u64,
+    pub shallowest: &'a Finding<E>,
+}
+
+/// The violations that the workers met.
+pub(crate) fn occurrences<'a, E>(all: impl Iterator<Item = &'a Findings<E>>) -> HashMap<Property, Occurrences<'a, E>> {
+    let mut occurrences = HashMap::new();
+    for (property, finding) in all.flat_map(|findings| &findings.best) {
+        let known = occurrences.entry(*property).or_insert(Occurrences { count: 0, shallowest: finding });
+        known.count += finding.count;
+        if finding.depth < known.shallowest.depth {
+            known.shallowest = finding;
+        }
+    }
+    occurrences
+}
+
 impl<E> Findings<E> {
     pub fn new() -> Self {
         Self { best: HashMap::new(), shallowest: HashMap::new() }
@@ -169,6 +203,8 @@ pub(crate) struct Worker<'a, S: System> {
     pub frontier: Frontier<S::State>,
     pub links: LinkLog,
     pub findings: Findings<S::Evidence>,
+    /// When it left with something left to do.
+    pub stands_since: Option<Instant>,
     random: Pcg64Mcg,
     /// The action under way, so that a panic can be traced.
     acting: Option<u32>,
@@ -193,6 +229,8 @@ struct Tally {
     depth: u32,
     /// A difference, which wraps below zero.
     at_depth_bound: u64,
+    /// What the state cost that was looked at last, for all that wait.
+    waiting_each: u64,
     waiting_last: u64,
     waiting_bytes_last: u64,
     link_bytes_last: u64,
@@ -205,6 +243,7 @@ impl<'a, S: System> Worker<'a, S> {
             frontier,
             links,
             findings: Findings::new(),
+            stands_since: None,
             random: Pcg64Mcg::seed_from_u64(shared.seed.wrapping_add(number as u64)),
             acting: None,
             tally: Tally::default(),
@@ -215,11 +254,19 @@ impl<'a, S: System> Worker<'a, S> {
         }
     }
 
-    /// Works until the search is over.
+    /// Walks at random until the search is over.
+    pub fn walk(&mut self) {
+        Walker { shared: self.shared, links: &mut self.links, findings: &mut self.findings }.run();
+    }
+
+    /// Works until the workers are stopped, or nothing is left to do.
     pub fn run(&mut self) {
-        while let Some(batch) = self.shared.pool.take() {
-            for waiting in batch {
-                self.guarded(waiting.link, |worker| worker.push(waiting));
+        loop {
+            if self.frontier.len() == 0 {
+                let Some(batch) = self.shared.pool.take() else { return };
+                for waiting in batch {
+                    self.guarded(waiting.link, |worker| worker.push(waiting));
+                }
             }
             while !self.shared.pool.stopped() {
                 let Some(waiting) = self.frontier.pop() else { break };
@@ -227,10 +274,11 @@ impl<'a, S: System> Worker<'a, S> {
                     worker.expand(&waiting);
                     worker.acting = None;
                     worker.tally.expansions += 1;
-                    if worker.tally.expansions >= EXPANSIONS_PER_COUNT || worker.shared.budget.states.is_some() {
+                    if worker.tally.expansions >= EXPANSIONS_PER_COUNT || worker.shared.goes_by_states() {
                         worker.count(&waiting.state);
                     } else if worker.tally.tick != worker.shared.tick.load(Ordering::Relaxed) {
-                        worker.add_to_shared_counts(worker.shared.bytes_of(&waiting.state));
+                        worker.tally.waiting_each = worker.shared.bytes_of(&waiting.state);
+                        worker.add_to_shared_counts();
                     }
                 });
                 if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
@@ -241,8 +289,13 @@ impl<'a, S: System> Worker<'a, S> {
                     self.shared.pool.give(self.frontier.split_half());
                 }
             }
-            self.add_to_shared_counts(0);
-            self.check_memory(0);
+            self.add_to_shared_counts();
+            // Who was stopped with states that wait may go on: what becomes of them must not depend on when that was.
+            if self.frontier.len() > 0 {
+                self.stands_since = Some(Instant::now());
+                return;
+            }
+            self.check_memory();
         }
     }
 
@@ -362,19 +415,22 @@ impl<'a, S: System> Worker<'a, S> {
     /// Adds to the shared counts and looks after the budgets.
     fn count(&mut self, expanded: &S::State) {
         self.tally.expansions = 0;
-        let waiting_each = self.shared.bytes_of(expanded);
-        self.add_to_shared_counts(waiting_each);
+        self.tally.waiting_each = self.shared.bytes_of(expanded);
+        self.add_to_shared_counts();
         let states = self.shared.counters.states.load(Ordering::Relaxed);
         if let Some(most) = self.shared.budget.states.filter(|most| states >= *most) {
             self.shared.stop(Limit::States(most));
         }
+        if self.shared.save_at.as_ref().is_some_and(|next| states >= next.load(Ordering::Relaxed)) {
+            self.shared.pool.stop();
+        }
         if self.links.full() {
             self.shared.stop(Limit::Memory(self.links.bytes()));
         }
-        self.check_memory(waiting_each);
+        self.check_memory();
     }
 
-    fn add_to_shared_counts(&mut self, waiting_each: u64) {
+    fn add_to_shared_counts(&mut self) {
         let (tally, counters) = (&mut self.tally, &self.shared.counters);
         tally.tick = self.shared.tick.load(Ordering::Relaxed);
         counters.states.fetch_add(std::mem::take(&mut tally.states), Ordering::Relaxed);
@@ -384,12 +440,12 @@ impl<'a, S: System> Worker<'a, S> {
         counters.at_depth_bound.fetch_add(std::mem::take(&mut tally.at_depth_bound), Ordering::Relaxed);
         let waiting = self.frontier.len() as u64;
         replace(&counters.waiting, &mut tally.waiting_last, waiting);
-        replace(&counters.waiting_bytes, &mut tally.waiting_bytes_last, waiting * waiting_each);
+        replace(&counters.waiting_bytes, &mut tally.waiting_bytes_last, waiting * tally.waiting_each);
         replace(&counters.link_bytes, &mut tally.link_bytes_last, self.links.bytes());
     }
 
     /// As `FiSC` did: when memory runs out, drop waiting states at random and go on.
-    fn check_memory(&mut self, waiting_each: u64) {
+    fn check_memory(&mut self) {
         let Some(budget) = self.shared.budget.memory_bytes else { return };
         let counters = &self.shared.counters;
         let kept = self.shared.visited.bytes() + counters.link_bytes.load(Ordering::Relaxed);
@@ -398,7 +454,7 @@ impl<'a, S: System> Worker<'a, S> {
         } else if kept + counters.waiting_bytes.load(Ordering::Relaxed) > budget {
             let dropped = self.frontier.drop_half(&mut self.random);
             counters.dropped.fetch_add(dropped, Ordering::Relaxed);
-            self.add_to_shared_counts(waiting_each);
+            self.add_to_shared_counts();
         }
     }
 }

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use explore::{Budget, CheckpointError, Limit, Order, Report, Search, SearchError, System, VisitedKind};
+use explore::{
+    Budget, CheckpointError, Limit, Order, Pace, Report, Search, SearchError, System, VisitedKind, checkpoint_note,
+};
 
 use crate::systems::{BAD_STATE, EXHAUSTIVE, Forks, Graph, Numbers, counted, depth, follow, states};
 
@@ -79,6 +81,84 @@ fn a_search_in_parts_comes_to_the_same() {
             }
         }
     }
+}
+
+/// Runs `search`, which is saved whenever it knows `every` more states; returns copies of all that it saved on the way
+/// but the last.
+fn saved_on_the_way<'a, S: System + 'a>(name: &str, search: Search<'a, S>, every: u64) -> (Found<S>, Vec<PathBuf>) {
+    let file = fresh(name);
+    let (copies, last) = (std::sync::Mutex::new(Vec::new()), file.clone());
+    let report = search.checkpoint(&file, "test").save_every(Pace::States(every)).note(|now| {
+        let mut copies = copies.lock().unwrap();
+        // What is there is what a kill in this moment would leave.
+        let copy = fresh(&format!("{name}-{}", copies.len()));
+        if fs::copy(&last, &copy).is_ok() {
+            copies.push(copy);
+        }
+        format!("at {}", now.states)
+    });
+    let report = report.run().unwrap();
+    (report, copies.into_inner().unwrap())
+}
+
+#[test]
+fn a_search_is_resumed_from_any_moment_at_which_it_was_saved() {
+    let graph = connected(0);
+    for (kind, order, threads) in KINDS.into_iter().flat_map(|kind| {
+        let orders = [Order::DepthFirst, Order::BreadthFirst, Order::BestFirst];
+        orders.into_iter().flat_map(move |order| [1, 3].map(|threads| (kind, order, threads)))
+    }) {
+        let case = format!("{kind:?} {order:?} {threads} threads");
+        let search = || Search::new(&graph).visited(kind).order(order).threads(threads);
+        let whole = search().run().unwrap();
+        let result = |report: &Found<Graph>| {
+            let counts = (report.states, report.states_revisited, report.complete, report.limits.clone());
+            // Several workers may come to a violation on several ways.
+            let traces: Vec<_> = report.violations.iter().filter(|_| threads == 1).map(|v| v.trace.clone()).collect();
+            (counts, counted(report), traces)
+        };
+        let (saved, copies) = saved_on_the_way("under-way", search(), 40);
+        assert_eq!(result(&saved), result(&whole), "{case}");
+        assert!(copies.len() > 3, "{case}: {}", copies.len());
+        for copy in copies {
+            let note = checkpoint_note(&copy).unwrap();
+            let states: u64 = note.strip_prefix("at ").unwrap().parse().unwrap();
+            assert!((40..300).contains(&states), "{case}: {note}");
+            let resumed = search().checkpoint(&copy, "test").resume(&copy).run().unwrap();
+            assert_eq!(result(&resumed), result(&whole), "{case}, {note}");
+        }
+    }
+}
+
+#[test]
+fn a_round_of_iterative_deepening_is_resumed_from_its_middle() {
+    let graph = connected(0);
+    let search = || Search::new(&graph).order(Order::IterativeDeepening(3));
+    let (_, copies) = saved_on_the_way("round", search(), 50);
+    assert!(copies.len() > 3);
+    for copy in copies {
+        let resumed = search().checkpoint(&copy, "test").resume(&copy).run().unwrap();
+        assert_eq!((resumed.states, resumed.complete, resumed.limits), (300, true, vec![]));
+    }
+}
+
+#[test]
+fn a_search_that_cannot_be_saved_goes_on() {
+    let file = fresh("nowhere").join("search.checkpoint");
+    let graph = connected(0);
+    let search = || Search::new(&graph).checkpoint(&file, "test").save_every(Pace::States(10));
+    assert!(search().run().unwrap().complete);
+    let cut = search().budget(states(50)).run();
+    assert!(matches!(cut, Err(SearchError::Checkpoint(CheckpointError::Io { .. }))), "at its end it says so");
+}
+
+#[test]
+fn random_walks_are_not_saved() {
+    let file = fresh("walks");
+    let graph = connected(0);
+    let walks = Search::new(&graph).order(Order::RandomWalk).budget(states(1000));
+    walks.checkpoint(&file, "test").save_every(Pace::States(10)).run().unwrap();
+    assert!(!file.exists());
 }
 
 #[test]
