@@ -110,8 +110,11 @@ impl<S: System> Walker<'_, S> {
         } else {
             LinkId::NONE
         };
+        let is_the_end = found.iter().any(|found| self.shared.system.ends_with(found.property));
         self.findings.add(found, depth, link, action);
-        if self.shared.until_violation {
+        if is_the_end {
+            self.shared.stop(Limit::CannotGoOn);
+        } else if self.shared.until_violation {
             self.shared.stop(Limit::UntilViolation);
         }
     }
