@@ -455,6 +455,10 @@ impl<T: Target> System for Checker<'_, T> {
     type Action = Action;
     type Evidence = Evidence;
 
+    fn ends_with(&self, property: Property) -> bool {
+        self.target.is_of_the_machine(&Finding { property, detail: String::new() })
+    }
+
     fn initial(&self) -> Vec<State<T>> {
         match self.start() {
             Ok(state) => vec![state],

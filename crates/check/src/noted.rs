@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use explore::{Step, System};
+use explore::{Property, Step, System};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// More than workers, so that two rarely meet.
@@ -74,6 +74,10 @@ impl<S: System> System for Noted<'_, S> {
 
     fn inspect(&self, state: &S::State, enabled: usize, step: &mut Step<'_, Self>) {
         step.of(|inner| self.system.inspect(state, enabled, inner));
+    }
+
+    fn ends_with(&self, property: Property) -> bool {
+        self.system.ends_with(property)
     }
 
     fn score(&self, state: &S::State) -> i64 {

@@ -37,6 +37,8 @@ pub enum Limit {
     Interrupted,
     /// Stopped at the first violation, as asked.
     UntilViolation,
+    /// What the system runs on is gone.
+    CannotGoOn,
     /// The system panicked.
     Panic,
     /// A lossy visited set may have taken a new state for a known one.
@@ -62,6 +64,7 @@ impl std::fmt::Display for Limit {
             Limit::StatesDropped(n) => write!(f, "memory ran out: {n} waiting states were dropped at random"),
             Limit::Interrupted => f.write_str("interrupted"),
             Limit::UntilViolation => f.write_str("stopped at the first violation"),
+            Limit::CannotGoOn => f.write_str("stopped: what the search needs is gone"),
             Limit::Panic => f.write_str("the target panicked"),
             Limit::Lossy(how) => f.write_str(how),
             Limit::Sampled(walks) => write!(f, "{walks} random walks are a sample"),

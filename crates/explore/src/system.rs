@@ -42,6 +42,12 @@ pub trait System: Sync {
         let _ = (state, enabled, step);
     }
 
+    /// Whether there is nothing to search for any more once this is violated: what the system runs on is gone.
+    fn ends_with(&self, property: Property) -> bool {
+        let _ = property;
+        false
+    }
+
     /// How promising a state is; a best-first search takes the highest first.
     fn score(&self, state: &Self::State) -> i64 {
         let _ = state;

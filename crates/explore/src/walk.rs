@@ -107,8 +107,11 @@ impl<S: System> Walker<'_, '_, S> {
         self.shared.counters.violations.fetch_add(found.len() as u64, Ordering::Relaxed);
         let link =
             if found.iter().any(|found| found.evidence.is_some()) { path.record(self.links) } else { LinkId::NONE };
+        let is_the_end = found.iter().any(|found| self.shared.system.ends_with(found.property));
         self.findings.add(found, depth, link, action);
-        if self.shared.until_violation {
+        if is_the_end {
+            self.shared.stop(Limit::CannotGoOn);
+        } else if self.shared.until_violation {
             self.shared.stop(Limit::UntilViolation);
         }
     }

@@ -406,8 +406,11 @@ impl<'a, S: System> Worker<'a, S> {
         }
         self.tally.violations += found.len() as u64;
         let depth = waiting.depth + u32::from(action.is_some());
+        let is_the_end = found.iter().any(|found| self.shared.system.ends_with(found.property));
         self.findings.add(found, depth, waiting.link, action);
-        if self.shared.until_violation {
+        if is_the_end {
+            self.shared.stop(Limit::CannotGoOn);
+        } else if self.shared.until_violation {
             self.shared.stop(Limit::UntilViolation);
         }
     }

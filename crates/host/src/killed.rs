@@ -20,7 +20,7 @@ use posix::{
     message::{Answer, Got, Mount, Step},
 };
 use vfs::{
-    Errno, Op, Outcome, Tree,
+    Errno, Op, Outcome, Tree, Value,
     contract::{Contract, Zeros},
     generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::{
     HostError, Machine,
     machine::NoDisk,
-    runner::{HANGS, NONDETERMINISTIC, Trouble, UNAVAILABLE},
+    runner::{HANGS, NONDETERMINISTIC, Trouble, UNAVAILABLE, cannot_mount},
     target::missing_for_any_mount,
 };
 
@@ -116,14 +116,33 @@ impl Life {
                     let (op, outcome) = expected.next()?;
                     let again = outcome_of(answer.clone());
                     if again != *outcome {
-                        return Some(format!("{op} returned {outcome:?}, and then {again:?}"));
+                        return Some(format!("{op} {}, and then {}", said(outcome), said(&again)));
                     }
                 }
                 (_, Ok(_)) => {}
-                (step, Err(errno)) => return Some(format!("{step:?} failed with {errno}")),
+                (step, Err(errno)) => return Some(format!("{} failed with {errno}", words(step))),
             }
         }
         None
+    }
+}
+
+fn said(outcome: &Outcome) -> String {
+    match outcome {
+        Ok(Value::Done) => "succeeded".to_owned(),
+        Ok(value) => format!("returned {value:?}"),
+        Err(errno) => format!("failed with {errno}"),
+    }
+}
+
+fn words(step: &Step) -> String {
+    match step {
+        Step::Mount(_) => "to mount it".to_owned(),
+        Step::Unmount => "to unmount it".to_owned(),
+        Step::Kill => "to kill whoever serves it".to_owned(),
+        Step::Reset => "to empty its store".to_owned(),
+        Step::Run(op) => op.to_string(),
+        _ => "to look at it".to_owned(),
     }
 }
 
@@ -177,6 +196,23 @@ impl KilledTarget {
         let detail =
             format!("the same on an empty store, {TRIES} times, came out differently: {}", differences.join("; "));
         Err(Finding { property: NONDETERMINISTIC, detail })
+    }
+
+    /// Sees whether its commands can be used at all; if not, words that fit after "could not ".
+    fn try_commands(&self) -> Result<Seat, String> {
+        let life = Life::default();
+        let mut seat = self.take(life.id).map_err(|error| error.to_string())?;
+        let answers = seat.machine.run(&mut NoDisk, &life.steps()).map_err(|error| accused(error).detail)?;
+        seat.leads = Some(life.id);
+        let failed = life.steps().into_iter().zip(answers).find_map(|(step, answer)| Some((step, answer.err()?)));
+        let Some((step, errno)) = failed else { return Ok(seat) };
+        let why_not = seat.machine.why_not();
+        Err(match (step, &self.commands[..]) {
+            (Step::Reset, [_, reset]) => {
+                format!("empty the store with `{reset}`: {}", why_not.unwrap_or_else(|| errno.to_string()))
+            }
+            (_, commands) => cannot_mount(commands.first().map_or("", String::as_str), why_not, errno),
+        })
     }
 
     fn take(&self, life: u128) -> Result<Seat, HostError> {
@@ -234,7 +270,7 @@ impl Target for KilledTarget {
             if let Some(missing) = missing_for_any_mount() {
                 return Err(missing);
             }
-            let seat = self.seat(&Life::default()).map_err(|finding| finding.detail)?;
+            let seat = self.try_commands()?;
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
             Ok(())
         };

@@ -17,7 +17,7 @@ use std::{
 use guest::{Complaint, Console, Storage};
 use posix::{
     loop_device,
-    message::{Answer, BadMessage, SECTOR, Step, frame, frame_len, unframe},
+    message::{Answer, BadMessage, Got, SECTOR, Step, frame, frame_len, unframe},
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -62,6 +62,9 @@ fn last_words(words: &str) -> String {
 
 /// Without a request or an answer for so long, a worker hangs, unless another limit is set.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_mins(1);
+
+/// So many of the last lines of what a command said.
+const LINES_MAX: usize = 3;
 
 /// A process that mounts a disk of ours.
 #[derive(Debug)]
@@ -244,6 +247,15 @@ impl Machine {
     /// What the kernel complained about since the last time, as far as it names our device.
     pub fn complaint(&mut self) -> Option<Complaint> {
         self.log.complaint()
+    }
+
+    /// Why a command came to nothing just now: words that fit behind a colon.
+    pub(crate) fn why_not(&mut self) -> Option<String> {
+        let Ok(Got::Said(why)) = self.run(&mut NoDisk, &[Step::WhyNot]).ok()?.pop()? else { return None };
+        self.console.drain();
+        let said = self.console.tail();
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Some(format!("{why}{}", last_words(&lines[lines.len().saturating_sub(LINES_MAX)..].join("; "))))
     }
 
     /// The error with what the worker said at last.

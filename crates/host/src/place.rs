@@ -59,6 +59,14 @@ impl Place {
         }
     }
 
+    /// Why a command came to nothing just now, if it was one that mounts here.
+    pub fn why_not(&mut self) -> Option<String> {
+        match self {
+            Self::Worker(machine) => machine.why_not(),
+            Self::Guest(_) => None,
+        }
+    }
+
     /// How long the kernel has known its device. A guest knows its own anew with each mount: nobody else has it open.
     pub fn age(&self) -> Duration {
         match self {

@@ -14,7 +14,7 @@ use posix::message::{Answer, Step};
 use vfs::{Errno, Op};
 
 use crate::{
-    HostError, Subject,
+    HostError, MountedBy, Subject,
     pool::{MountedHere, Pool, Seat},
     session::Session,
     target::Mounted,
@@ -65,6 +65,26 @@ impl Runner {
         // It is ended before: what is asked of its disk would not be answered while the other one starts.
         drop(seat);
         Ok(self.pool.start()?)
+    }
+
+    /// Sees whether the command that mounts, if one does, can be used at all; if not, words that fit after "could not ".
+    /// One that does not answer is left to the search, which accuses it.
+    pub fn try_command(&self, fresh: &Image) -> Result<(), String> {
+        let MountedBy::Command(command) = &self.subject.mounted_by else { return Ok(()) };
+        let words = |trouble: Trouble| trouble.words();
+        let mut seat = self.empty_seat().map_err(words)?;
+        let mut image = fresh.clone();
+        match seat.place.run(&mut image, &[self.mount_step()]).map(|answers| answers.into_iter().next()) {
+            Ok(Some(Err(errno))) => Err(cannot_mount(command, seat.place.why_not(), errno)),
+            Ok(_) => {
+                let (session, since) = (Session::begin(image.clone(), Vec::new(), Vec::new()).id, Instant::now());
+                seat.mounted = Some(MountedHere { session, image, since, has_gone_on: false });
+                self.pool.put(self.cleared(seat).map_err(words)?);
+                Ok(())
+            }
+            Err(HostError::Hung { .. }) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// A fresh image as it is after it was mounted and used once, for what a file system does then and never again.
@@ -195,6 +215,11 @@ impl Runner {
         let complaint = complaint.filter(|_| !is_excused)?;
         Some(Arc::new(Finding { property: DAMAGE_REPORTED, detail: complaint.text }))
     }
+}
+
+/// That a command mounts nothing, in words that fit after "could not ".
+pub(crate) fn cannot_mount(command: &str, why_not: Option<String>, errno: Errno) -> String {
+    format!("mount with `{command}`: {}", why_not.unwrap_or_else(|| errno.to_string()))
 }
 
 /// Gives a disk the bytes of the same done again.

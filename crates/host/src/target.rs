@@ -107,6 +107,7 @@ impl HostTarget {
         let start = Start { sectors: fresh.geometry().blocks.into(), mounted_by: subject.mounted_by.clone() };
         let pool = Pool::new(start, self.silence_max);
         let runner = Runner { pool, subject };
+        runner.try_command(&fresh)?;
         let fresh = runner.empty_seat().and_then(|seat| {
             runner.pool.put(seat);
             if runner.subject.is_busy_at_first() { runner.broken_in(fresh) } else { Ok(fresh) }

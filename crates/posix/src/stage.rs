@@ -74,6 +74,14 @@ pub trait Mounter {
         Err(io::Errno::OPNOTSUPP)
     }
 
+    /// Why the last mount, or reset, came to nothing.
+    ///
+    /// # Errors
+    /// There is nothing to be said but what it returned.
+    fn why_not(&mut self) -> io::Result<String> {
+        Err(io::Errno::OPNOTSUPP)
+    }
+
     /// Looks for memory that was not given back since the last mount; what the kernel says of it.
     ///
     /// # Errors
@@ -169,6 +177,7 @@ impl<M: Mounter> Stage<M> {
             Step::FileSystems => self.mounter.file_systems().map(Got::Names).map_err(errno),
             Step::Reset if self.mounted.is_none() => self.mounter.reset().map(|()| Got::Done).map_err(errno),
             Step::FindLeaks if self.mounted.is_none() => self.mounter.find_leaks().map(Got::Said).map_err(errno),
+            Step::WhyNot => self.mounter.why_not().map(Got::Said).map_err(errno),
             Step::Reset | Step::FindLeaks => Err(Errno::EBUSY),
             // Without a file system, the root would be the caller's own.
             _ if self.mounted.is_none() => Err(Errno::ENODEV),

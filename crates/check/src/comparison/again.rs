@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use explore::Stop;
+use explore::{Property, Stop};
 use vfs::{Errno, Op, Outcome, Place, Tree};
 
 use super::{
@@ -36,14 +36,19 @@ impl Met {
     }
 
     /// What was seen, and the fewest of the last ops that show it again.
-    pub fn sighting(&self, comparison: &Comparison, property: &str, stop: &Stop) -> Sighting {
+    pub fn sighting(&self, comparison: &Comparison, property: Property, stop: &Stop) -> Sighting {
         let (ops, outcomes) = self.ops();
         let told = |tree: &Result<Tree, Errno>| match tree {
             Ok(tree) => tree.to_string(),
             Err(errno) => format!("cannot be read: {errno}"),
         };
         Sighting {
-            tail: self.tail(comparison, &ops, property, stop),
+            // Who is missing is not to be had by doing the same ops again.
+            tail: if comparison.is_of_the_machine(property) {
+                None
+            } else {
+                self.tail(comparison, &ops, property.name, stop)
+            },
             outcomes,
             trees: self.trees.iter().map(told).collect(),
             ..Sighting::default()

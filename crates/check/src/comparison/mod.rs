@@ -18,7 +18,7 @@ mod workload;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explore::{Progress, SearchError, Stop};
+use explore::{Progress, Property, SearchError, Stop};
 use vfs::{Conventions, Op, generate::OpSet};
 
 pub use self::{
@@ -49,14 +49,14 @@ impl std::fmt::Debug for Comparison {
 
 /// A target that has no files that could be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("compare {0} with anything: it is no file system")]
+#[error("compare {0} with anything: it has no files")]
 pub struct NoSide(String);
 
 impl Comparison {
     /// The targets with their names, as they stand in traces and findings.
     ///
     /// # Errors
-    /// One of them is no file system.
+    /// One of them has no files.
     pub fn new(named: Vec<(String, Box<dyn Checkable>)>) -> Result<Self, NoSide> {
         match named.iter().find(|(_, target)| target.side().is_none()) {
             Some((name, _)) => Err(NoSide(name.clone())),
@@ -70,6 +70,10 @@ impl Comparison {
 
     fn sides(&self) -> impl Iterator<Item = &dyn Side> {
         (0..self.named.len()).map(|number| self.side(number))
+    }
+
+    fn is_of_the_machine(&self, property: Property) -> bool {
+        self.sides().any(|side| side.is_of_the_machine(property))
     }
 
     /// What the first side that has its own ways does; whoever can keeps to it.

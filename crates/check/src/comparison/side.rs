@@ -6,6 +6,7 @@
 use std::any::Any;
 
 use disk::{CrashMode, Disk, Image, OpIndex};
+use explore::Property;
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree, Value,
     generate::{ObjectBounds, OpSet},
@@ -50,6 +51,12 @@ pub trait Side: Send + Sync {
 
     /// What it, or what runs it, reports to be wrong: a complaint stands alone, since it says more than all else.
     fn wrong(&self, state: &SideState) -> Vec<Finding>;
+
+    /// Whether what violates this is the machine on which it runs, see [`Target::is_of_the_machine`].
+    fn is_of_the_machine(&self, property: Property) -> bool {
+        let _ = property;
+        false
+    }
 
     /// Appends what decides its future.
     fn encode(&self, state: &SideState, bytes: &mut Vec<u8>);
@@ -190,6 +197,10 @@ impl<T: Target> Side for T {
             Some(complaint) => vec![complaint],
             None => self.invariants(mounted, &state.disk(self)),
         }
+    }
+
+    fn is_of_the_machine(&self, property: Property) -> bool {
+        Target::is_of_the_machine(self, &Finding { property, detail: String::new() })
     }
 
     fn encode(&self, state: &SideState, bytes: &mut Vec<u8>) {

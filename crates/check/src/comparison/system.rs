@@ -87,6 +87,10 @@ impl System for Comparer<'_> {
         }
     }
 
+    fn ends_with(&self, property: Property) -> bool {
+        self.comparison.is_of_the_machine(property)
+    }
+
     fn repetition_begins(&self) {
         self.counts.repeat(true);
     }
@@ -189,7 +193,7 @@ impl Traces<'_> {
     fn met(&self, violation: &explore::Violation<Op, Met>) -> Violated {
         let explore::Violation { property, count, evidence, .. } = violation;
         let violated = self.violated((*property, evidence.detail.clone()), *count, evidence.ops().0);
-        let sighting = evidence.sighting(self.comparison, property.name, &self.run.stop);
+        let sighting = evidence.sighting(self.comparison, *property, &self.run.stop);
         let trace = Trace { sighting: Some(sighting), ..violated.trace };
         Violated { trace: trace.versioned(), ..violated }
     }

@@ -388,8 +388,5 @@ fn what_is_no_file_system_cannot_be_compared() {
     let named: Vec<(String, Box<dyn Checkable>)> =
         vec![("ref".to_owned(), Box::new(InProcess)), ("plain".to_owned(), Box::new(Plain))];
     let error: Option<NoSide> = Comparison::new(named).err();
-    assert_eq!(
-        error.map(|error| error.to_string()),
-        Some("compare plain with anything: it is no file system".to_owned())
-    );
+    assert_eq!(error.map(|error| error.to_string()), Some("compare plain with anything: it has no files".to_owned()));
 }

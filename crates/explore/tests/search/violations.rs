@@ -1,8 +1,11 @@
 //! Violations are all counted, and each property keeps its shallowest trace, which can be followed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
-use explore::{Budget, Limit, Order, Search, Step, Stepped, System};
+use explore::{Budget, Limit, Order, Property, Search, Step, Stepped, System};
 
 use crate::{
     checkpoints::fresh,
@@ -113,6 +116,49 @@ fn evidence_is_made_only_for_what_is_kept() {
     let fork = Graph { bad_states: vec![1, 2], ..Graph::new(&[&[&[1, 2]], &[], &[]]) };
     let report = run(&fork, Order::BreadthFirst);
     assert_eq!((counted(&report), report.violations[0].evidence), (vec![(BAD_STATE, 2)], 1));
+}
+
+/// A chain whose machine is gone at one of its states.
+struct Vanishing(Graph);
+
+impl System for Vanishing {
+    type State = <Graph as System>::State;
+    type Action = <Graph as System>::Action;
+    type Evidence = <Graph as System>::Evidence;
+
+    fn initial(&self) -> Vec<Self::State> {
+        self.0.initial()
+    }
+
+    fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>) {
+        self.0.actions(state, actions);
+    }
+
+    fn apply(&self, state: &Self::State, action: &Self::Action, step: &mut Step<'_, Self>) {
+        step.of(|inner| self.0.apply(state, action, inner));
+    }
+
+    fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>) {
+        self.0.encode(state, bytes);
+    }
+
+    fn inspect(&self, state: &Self::State, enabled: usize, step: &mut Step<'_, Self>) {
+        step.of(|inner| self.0.inspect(state, enabled, inner));
+    }
+
+    fn ends_with(&self, property: Property) -> bool {
+        property == BAD_STATE
+    }
+}
+
+#[test]
+fn a_search_ends_when_what_it_needs_is_gone() {
+    for order in EXHAUSTIVE.into_iter().chain([Order::RandomWalk]) {
+        let chain = Vanishing(Graph { bad_states: vec![10, 500], ..Graph::chain(1000) });
+        let budget = Budget { time: Some(Duration::from_mins(1)), ..Budget::default() };
+        let report = Search::new(&chain).order(order).budget(budget).run().unwrap();
+        assert!(report.limits.contains(&Limit::CannotGoOn) && !report.complete, "{order:?}: {:?}", report.limits);
+    }
 }
 
 #[test]

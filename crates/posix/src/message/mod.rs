@@ -29,6 +29,8 @@ pub enum Step {
     Again(Op),
     /// Look at all of it.
     Observe,
+    /// Say why the last mount, or [`Step::Reset`], came to nothing, as far as that is known beyond its errno.
+    WhyNot,
     /// Ask whether what could be written to when it was mounted still can: `EROFS` if not.
     MayWrite,
     /// Close all files and unmount.

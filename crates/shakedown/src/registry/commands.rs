@@ -74,6 +74,13 @@ pub fn is_killed(chosen: &Chosen) -> bool {
     !command.is_empty() && !command.contains("{dev}")
 }
 
+/// What is wrong with a command, if it can be no right one.
+pub fn complain(chosen: &Chosen) -> Option<String> {
+    let command = chosen.word(COMMAND);
+    let is_wrong = !command.is_empty() && !command.contains("{mnt}");
+    is_wrong.then(|| "its command has no {mnt}, the place where it is to be mounted".to_owned())
+}
+
 /// What is said of a file system of this name.
 pub(super) fn described(name: &str, chosen: &Chosen) -> Described {
     let dir_links = if chosen.word("dirlinks") == "one" { DirLinks::AlwaysOne } else { DirLinks::WithSubdirectories };

@@ -19,7 +19,7 @@ mod other;
 mod quoted;
 mod reference;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use check::{Checkable, Comparison, Trace};
 
 pub use self::{
@@ -162,7 +162,7 @@ impl Named {
         for name in names {
             sides.push((name.clone(), Self::parse(name)?.target));
         }
-        let target = Box::new(Comparison::new(sides).context("use --against")?);
+        let target = Box::new(Comparison::new(sides)?);
         Ok(Self { against: names.to_vec(), target, ..self })
     }
 

@@ -4,7 +4,7 @@ use vfs::nearest::Suggestion;
 
 use super::{
     Chosen, Entry, TARGETS, TargetOption,
-    commands::{COMMAND, FUSE},
+    commands::{self, COMMAND, FUSE},
     idle,
     quoted::{split, split_once, unquoted},
 };
@@ -39,7 +39,8 @@ pub fn parse(name: &str) -> Result<(&'static Entry, Chosen), UnknownTarget> {
         given.push((option.name, value));
     }
     let chosen = Chosen::with(entry.options, &given);
-    match idle::complain(entry.name, &chosen) {
+    let complaint = if entry.name == FUSE.name { commands::complain(&chosen) } else { None };
+    match complaint.or_else(|| idle::complain(entry.name, &chosen)) {
         Some(complaint) => Err(wrong(complaint)),
         None => Ok((entry, chosen)),
     }
@@ -160,6 +161,7 @@ mod tests {
             ("hots:xfs", "the nearest is \"guest:xfs\""),
             ("fuse:\"fuse2fs {dev} {mnt}", "the quotes of its command do not match"),
             ("fuse:\"fuse2fs {dev}\"?command=x", "the option \"command\" is given twice"),
+            ("fuse:true", "its command has no {mnt}, the place where it is to be mounted"),
             ("fs:index", "the nearest is \"model:index\""),
             ("something else", "there are model:link, model:index, model:philosophers"),
             ("model:link?wirtes=naive", "no option \"wirtes\"; the nearest is \"writes\""),

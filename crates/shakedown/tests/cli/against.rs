@@ -100,7 +100,10 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         (&["model:cow", "--against", "ref", "--crash", "prefix"], "run undisturbed"),
         (&["model:cow", "--against", "ref", "--faults", "1"], "run undisturbed"),
         (&["model:cow", "--against", "ref", "--equality", "shape"], "told apart by tree or full"),
-        (&["model:cow", "--against", "model:philosophers"], "it is no file system"),
+        (
+            &["model:cow", "--against", "model:philosophers"],
+            "could not compare model:philosophers with anything: it has",
+        ),
         (&["model:cow", "--against", "rfe"], "there is no such target; the nearest is \"ref\""),
         (&["model:cow", "--against", "ref", "--ops", weights], "not all has symlink"),
     ];

@@ -3,7 +3,8 @@
 #![expect(unsafe_code, reason = "there is no safe wrapper that kills all processes")]
 
 use std::{
-    process::{Child, Command, Stdio},
+    os::unix::process::ExitStatusExt as _,
+    process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
@@ -33,6 +34,8 @@ pub struct Program {
     store: String,
     mount_point: String,
     running: Option<Child>,
+    /// What became of the last command that did not do what it was to do.
+    why_not: Option<String>,
 }
 
 impl Program {
@@ -41,7 +44,7 @@ impl Program {
         let filled = |command: &str| command.replace("{store}", &store).replace("{mnt}", mount_point);
         let command = filled(command).replace("{dev}", volume.path());
         let reset = reset.map(filled);
-        Self { command, reset, volume, store, mount_point: mount_point.to_owned(), running: None }
+        Self { command, reset, volume, store, mount_point: mount_point.to_owned(), running: None, why_not: None }
     }
 
     /// Whether something is mounted. Whoever serves it is not asked: it may not answer.
@@ -51,6 +54,22 @@ impl Program {
         let is_root = |seen: rustix::fs::Statx| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
         // A server that is gone cannot be asked, but is mounted.
         seen.map_or(true, is_root)
+    }
+
+    /// What has become of the command that was to mount, if it will not any more.
+    fn has_failed(&mut self, begun: Instant) -> Option<String> {
+        let ended = self.running.as_mut().and_then(|child| child.try_wait().ok().flatten());
+        match ended {
+            Some(status) if !status.success() => Some(ending(status)),
+            // It may have left somebody there who is about to mount.
+            Some(_) if matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD)) && !self.is_mounted() => {
+                Some("it ended and mounted nothing".to_owned())
+            }
+            _ if begun.elapsed() > MOUNT_TIME_MAX => {
+                Some(format!("it mounted nothing within {} s", MOUNT_TIME_MAX.as_secs()))
+            }
+            _ => None,
+        }
     }
 
     /// Waits until all that the command started has ended, of itself or, after a while, because it is killed.
@@ -64,6 +83,13 @@ impl Program {
             std::thread::sleep(PAUSE);
         }
         self.running = None;
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with exit status {code}"),
+        (_, signal) => format!("it was ended by signal {}", signal.unwrap_or_default()),
     }
 }
 
@@ -89,9 +115,8 @@ impl Mounter for Program {
         self.running = Some(child);
         let begun = Instant::now();
         while !self.is_mounted() {
-            let ended = self.running.as_mut().and_then(|child| child.try_wait().ok().flatten());
-            let failed = ended.is_some_and(|status| !status.success());
-            if failed || begun.elapsed() > MOUNT_TIME_MAX {
+            if let Some(why_not) = self.has_failed(begun) {
+                self.why_not = Some(why_not);
                 // Nobody is to mount something later, when something else is wanted.
                 self.kill()?;
                 return Err(Errno::IO);
@@ -124,7 +149,15 @@ impl Mounter for Program {
         emptied.map_err(|_| Errno::IO)?;
         let Some(reset) = &self.reset else { return Ok(()) };
         let status = shell(reset).status().map_err(|_| Errno::NOENT)?;
-        if status.success() { Ok(()) } else { Err(Errno::IO) }
+        if status.success() {
+            return Ok(());
+        }
+        self.why_not = Some(ending(status));
+        Err(Errno::IO)
+    }
+
+    fn why_not(&mut self) -> rustix::io::Result<String> {
+        self.why_not.take().ok_or(Errno::NODATA)
     }
 
     fn kill(&mut self) -> rustix::io::Result<()> {

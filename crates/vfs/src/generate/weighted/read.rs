@@ -36,7 +36,7 @@ impl FromStr for Weights {
     type Err = WeightsError;
 
     fn from_str(text: &str) -> Result<Self, WeightsError> {
-        let file: Toml = text.parse().map_err(|error: toml::de::Error| wrong(first_line(&error)))?;
+        let file: Toml = text.parse().map_err(|error: toml::de::Error| wrong(in_a_line(text, &error)))?;
         let own = ["draws", "ops", "paths"];
         let kinds =
             OpKind::ALL.iter().map(|kind| kind.name()).filter(|kind| KNOWN.iter().any(|one| one.op.name() == *kind));
@@ -87,10 +87,14 @@ impl FromStr for Weights {
 
 const PATHS: [&str; 9] = ["files", "dirs", "depth", "long", "long_bytes", "many", "other", "slots", "by_slot"];
 
-/// What TOML has to say, without its drawing of the line.
-fn first_line(error: &toml::de::Error) -> String {
+/// What TOML has to say, and of which line, without its drawing of it.
+fn in_a_line(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-    message.trim_end_matches('.').to_owned()
+    let message = message.trim_end_matches('.');
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message.to_owned(),
+    }
 }
 
 /// Refuses a key that stands for nothing, and names the nearest one that does.
@@ -267,7 +271,9 @@ mod tests {
             ("[ops]\nsync = 1\n[paths]\nslots = 0\n", "slots in [paths] is a number from 1 to 255"),
             ("draws = 0\n[ops]\nsync = 1\n", "draws is a number from 1"),
             ("ops = 3\n", "ops is a table"),
-            ("[ops\n", ""),
+            ("[ops\n", "line 1: "),
+            ("[ops]\ncreate = 1\nwrite == 2\n", "line 3: "),
+            ("[ops]\nsync = 1\nsync = 2\n", "line 3: "),
         ];
         for (text, expected) in cases {
             let error = text.parse::<Weights>().unwrap_err().to_string();
