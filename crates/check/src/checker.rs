@@ -485,6 +485,7 @@ impl<T: Target> System for Checker<'_, T> {
     fn apply(&self, state: &State<T>, action: &Action, step: &mut Step<'_, Self>) {
         self.make(state, action, &mut |transition| match transition {
             Transition::State { state, .. } => step.leads_to(state),
+            Transition::Violation { property, .. } if self.is_given_up(property) => {}
             Transition::Violation { property, detail, mishap } => {
                 self.tally.violated(property.name, self.place_after(state, action));
                 step.violated(property, || Evidence { detail: detail(), mishap: mishap() });
@@ -496,6 +497,7 @@ impl<T: Target> System for Checker<'_, T> {
     fn inspect(&self, state: &State<T>, _: usize, step: &mut Step<'_, Self>) {
         if state.ops == 0
             && let Some(Finding { property, detail }) = self.wrong_at_start(state)
+            && !self.is_given_up(property)
         {
             step.violated(property, || Evidence { detail, mishap: Mishap::default() });
         }
@@ -538,11 +540,11 @@ impl<T: Target> System for Checker<'_, T> {
     }
 
     fn interrupt(&self) {
-        self.haste.begin();
+        self.hurry();
     }
 
     fn interrupt_is_over(&self) {
-        self.haste.end();
+        self.take_time();
     }
 
     fn was_cut_short(&self) -> bool {

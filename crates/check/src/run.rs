@@ -244,7 +244,7 @@ impl<T: Target> Checkable for T {
         progress: &mut (dyn FnMut(&Progress, &Work) + Send),
     ) -> Result<CheckReport, SearchError> {
         let checker = Checker::new(self, options).workload(run.workload.clone()).score(run.score).memoise(run.memoise);
-        let checker = checker.depth(run.budget.depth);
+        let checker = checker.depth(run.budget.depth).stop(run.stop.clone());
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let noted = Noted::new(&checker, run.note_states);
@@ -293,7 +293,13 @@ impl<T: Target> Checkable for T {
 
     fn minimise(&self, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
         // A trace that ends in a panic cannot be tried out again and again in one process.
-        if trace.property == PANIC.name { Ok(trace.clone()) } else { minimise(self, trace, stop) }
+        if trace.property == PANIC.name {
+            return Ok(trace.clone());
+        }
+        self.heed(stop);
+        let shorter = minimise(self, trace, stop);
+        self.heed(&Stop::default());
+        shorter
     }
 }
 

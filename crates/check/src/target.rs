@@ -1,7 +1,7 @@
 //! The seam behind which every file system stands.
 
 use disk::{Block, CrashMode, Disk, Image, OpIndex};
-use explore::{Property, Severity};
+use explore::{Property, Severity, Stop};
 use vfs::{
     Conventions, Errno, Op, Outcome, Tree,
     contract::Contract,
@@ -159,6 +159,18 @@ pub trait Target: Send + Sync {
     /// concluded from what follows then.
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
         let _ = finding;
+        false
+    }
+
+    /// From now on, a wait that may be long is given up when somebody asks to stop. What is found then is a finding of
+    /// the machine, of which [`Target::gave_up`] says that it is none at all.
+    fn heed(&self, stop: &Stop) {
+        let _ = stop;
+    }
+
+    /// Whether a finding of this property says only that a wait was given up.
+    fn gave_up(&self, property: &str) -> bool {
+        let _ = property;
         false
     }
 

@@ -23,7 +23,7 @@ use rustix::{
 use crate::{
     Complaint, Kernel, Storage,
     console::Console,
-    patience::{LOOK_EVERY, Silence, children, computed_below},
+    patience::{Heeded, LOOK_EVERY, Silence, children, computed_below},
     randomness::Randomness,
     serve::{NoDisk, serve},
     stack,
@@ -50,6 +50,9 @@ pub enum GuestError {
         /// The end of what it printed, and where it was.
         console: String,
     },
+    /// It made no request for a moment, and somebody asked not to wait.
+    #[error("wait for a guest: somebody asked to stop")]
+    GivenUp,
     /// It breaks the protocol of its disks.
     #[error("go on with a guest: could not {0}")]
     Protocol(String),
@@ -91,6 +94,7 @@ pub struct Guest {
     kernel_process: Option<Pid>,
     program: PathBuf,
     core: usize,
+    heeded: Heeded,
     folder: PathBuf,
     supervisor: Child,
     /// The supervisor clears the guest away when this is closed, by us or by our end.
@@ -118,6 +122,7 @@ impl Guest {
             kernel_process: None,
             program: kernel.program().to_owned(),
             core,
+            heeded: Heeded::default(),
             folder,
             supervisor,
             lifeline,
@@ -152,6 +157,13 @@ impl Guest {
     /// most requests.
     pub fn core(&self) -> usize {
         self.core
+    }
+
+    /// The same guest, for which nobody waits who is asked to stop by this.
+    #[must_use]
+    pub(crate) fn heeding(mut self, heeded: Heeded) -> Self {
+        self.heeded = heeded;
+        self
     }
 
     /// Does a batch, with its disk's requests going to `storage`, and waits for the answers: one for each step.
@@ -207,6 +219,8 @@ impl Guest {
                 silence = None;
                 requests += 1;
                 requests > REQUESTS_MAX
+            } else if self.heeded.is_stopped() {
+                return Err(GuestError::GivenUp);
             } else {
                 self.is_silent_for_ever(&mut silence)
             };
@@ -345,5 +359,30 @@ fn and_where(said: String, place: Option<String>) -> String {
 impl Drop for Guest {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explore::Stop;
+    use rustix::process::{Signal, kill_process};
+
+    use super::*;
+    use crate::PLAIN;
+
+    #[test]
+    fn nobody_waits_for_a_guest_who_was_asked_to_stop() {
+        let Ok(kernel) = Kernel::built(PLAIN) else {
+            assert!(std::env::var_os("CI").is_none(), "build a kernel");
+            return;
+        };
+        let heeded = Heeded::default();
+        let mut guest = Guest::boot(&kernel, 128, 0).unwrap().heeding(heeded.clone());
+        let stop = Stop::default();
+        heeded.heed(&stop);
+        stop.stop();
+        guest.run(&mut NoDisk, &[Step::Observe]).expect("what does not wait is not given up");
+        kill_process(guest.kernel_process().unwrap(), Signal::STOP).unwrap();
+        assert!(matches!(guest.run(&mut NoDisk, &[Step::Observe]), Err(GuestError::GivenUp)));
     }
 }

@@ -6,8 +6,11 @@
 
 use std::{
     fs,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
+
+use explore::Stop;
 
 /// A guest that has computed for so long without a request spins. A whole boot takes well under a second of it, and a
 /// kernel with debugging aids makes about one op a second, with its mount, its unmount and its look for lost memory.
@@ -42,6 +45,22 @@ impl Silence {
             self.busy = (now, computed);
         }
         computed.saturating_sub(self.computed_before) >= COMPUTING_MAX || now.duration_since(self.busy.0) >= WAITING_MAX
+    }
+}
+
+/// Who may ask to give up waiting, of all guests of a pool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heeded(Arc<Mutex<Stop>>);
+
+impl Heeded {
+    /// From now on it is this one.
+    pub fn heed(&self, stop: &Stop) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stop.clone();
+    }
+
+    /// Whether somebody asked.
+    pub fn is_stopped(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_stopped()
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 use disk::Image;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::{Guest, GuestError, Kernel, session::SessionId};
+use crate::{Guest, GuestError, Kernel, patience::Heeded, session::SessionId};
 
 /// Guests of one kernel with disks of one size.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Pool {
     sectors: u64,
     cores: Vec<usize>,
     booted: AtomicUsize,
+    /// Who may ask to give up waiting for any of them.
+    pub heeded: Heeded,
     idle: Mutex<Vec<Seat>>,
 }
 
@@ -44,7 +46,7 @@ impl Pool {
         let allowed = sched_getaffinity(None).ok();
         let may_use = |core: &usize| allowed.as_ref().is_none_or(|allowed| allowed.is_set(*core));
         let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(may_use).collect();
-        Self { kernel, sectors, cores, booted: AtomicUsize::new(0), idle: Mutex::default() }
+        Self { kernel, sectors, cores, booted: AtomicUsize::new(0), heeded: Heeded::default(), idle: Mutex::default() }
     }
 
     /// The kernel that they run.
@@ -67,7 +69,8 @@ impl Pool {
         let claim = Claim::least_shared(&self.cores);
         let core = claim.as_ref().map_or_else(in_turn, |claim| claim.core);
         let _pinned = pin(core);
-        Ok(Seat { guest: Guest::boot(&self.kernel, self.sectors, core)?, mounted: None, _claim: claim })
+        let guest = Guest::boot(&self.kernel, self.sectors, core)?.heeding(self.heeded.clone());
+        Ok(Seat { guest, mounted: None, _claim: claim })
     }
 
     /// Takes a guest back that can be used again.

@@ -33,6 +33,8 @@ pub(crate) const DAMAGE_REPORTED: Property = Property::critical("damage-reported
 const CONTRADICTS_ITSELF: Property = Property::critical("contradicts-itself");
 /// The same ops on the same image wrote something else.
 const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
+/// Somebody asked to stop while a guest was waited for: nothing is known of what it would have done.
+pub(crate) const GIVEN_UP: Property = Property::critical("guest-given-up");
 /// No guest could be had, or no program that it needs: the fault is on this machine, not in the file system.
 pub const UNAVAILABLE: Property = Property::critical("guest-unavailable");
 
@@ -370,6 +372,7 @@ impl Trouble {
     pub fn finding(self) -> Arc<Finding> {
         let (property, detail) = match self {
             Self::Guest(error @ GuestError::Died { .. }) => (KERNEL_BUG, error.to_string()),
+            Self::Guest(error @ GuestError::GivenUp) => (GIVEN_UP, error.to_string()),
             Self::Guest(error @ GuestError::Hung { .. }) => (KERNEL_HANGS, error.to_string()),
             trouble @ (Self::Guest(_) | Self::NotBooted(_) | Self::NotMounted { .. }) => {
                 return of_the_machine(&trouble.words());
@@ -420,6 +423,7 @@ mod tests {
         let cases = [
             (Trouble::Guest(GuestError::Died { console: console() }), "kernel-bug"),
             (Trouble::Guest(GuestError::Hung { console: console() }), "kernel-hangs"),
+            (Trouble::Guest(GuestError::GivenUp), "guest-given-up"),
             (Trouble::Guest(GuestError::Start(std::io::ErrorKind::NotFound.into())), "guest-unavailable"),
             (Trouble::NotBooted(GuestError::Died { console: console() }), "guest-unavailable"),
             (Trouble::NotMounted { errno: Errno::EINVAL, console: console() }, "guest-unavailable"),

@@ -12,7 +12,7 @@ use std::{
 
 use check::{Finding, Promise, Target, Task, View};
 use disk::{Disk, Image};
-use explore::Property;
+use explore::{Property, Stop};
 use posix::{
     FILE_BYTES_MAX,
     message::{Got, Step},
@@ -28,7 +28,7 @@ use crate::{
     FileSystem, Kernel,
     fsck::{self, Checked, Verdict},
     pool::Pool,
-    runner::{DAMAGE_REPORTED, KERNEL_HANGS, Runner, Trouble, UNAVAILABLE, of_the_machine},
+    runner::{DAMAGE_REPORTED, GIVEN_UP, KERNEL_HANGS, Runner, Trouble, UNAVAILABLE, of_the_machine},
     session::{Failed, Session},
     watch::watched,
 };
@@ -370,7 +370,17 @@ impl Target for GuestTarget {
     }
 
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
-        finding.property == UNAVAILABLE
+        [UNAVAILABLE, GIVEN_UP].contains(&finding.property)
+    }
+
+    fn heed(&self, stop: &Stop) {
+        if let Some(Ok(ground)) = self.ground.get() {
+            ground.runner.pool.heeded.heed(stop);
+        }
+    }
+
+    fn gave_up(&self, property: &str) -> bool {
+        property == GIVEN_UP.name
     }
 
     fn takes_long_to_show(&self, property: &str) -> bool {

@@ -92,6 +92,7 @@ impl From<GuestError> for HostError {
             GuestError::Hung { console } => Self::Hung { said: console },
             GuestError::Message(error) => Self::Message(error),
             GuestError::Protocol(words) => Self::Died { said: words },
+            error @ GuestError::GivenUp => Self::Died { said: error.to_string() },
         }
     }
 }

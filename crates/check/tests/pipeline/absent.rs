@@ -2,12 +2,16 @@
 
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use check::{CheckOptions, Checkable as _, Finding, Promise, RunOptions, Target, Task, View};
-use disk::{BlockSize, Disk, Geometry, Image};
-use explore::Property;
+use disk::{BlockSize, CrashMode, Disk, Geometry, Image};
+use explore::{Limit, Property, Stop};
 use vfs::{Errno, Op, Outcome, Reference, Tree};
 
 const ABSENT: Property = Property::critical("absent");
@@ -74,4 +78,85 @@ fn who_could_not_be_had_is_all_that_is_told() {
         met += violated.len();
     }
     assert!(met > 2, "it was missed in {met} cases only");
+}
+
+/// A reference whose first op does not end before somebody asks to stop, which it does itself.
+struct Waiting {
+    asked: Stop,
+    heeded: Mutex<Stop>,
+}
+
+const GIVEN_UP: Property = Property::critical("given-up");
+/// Far more than a search needs to pass on that it is to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Target for Waiting {
+    type Mounted = Option<Reference>;
+
+    fn mkfs(&self) -> Image {
+        Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 })
+    }
+
+    fn mount(&self, _: &mut Disk) -> Result<Option<Reference>, Errno> {
+        Ok(Some(Reference::new()))
+    }
+
+    fn step(&self, mounted: &mut Option<Reference>, _: &mut Disk, _: &mut Task) -> Option<Outcome> {
+        self.asked.stop();
+        let start = Instant::now();
+        while !self.heeded.lock().unwrap().is_stopped() {
+            assert!(start.elapsed() < PATIENCE, "nobody says that somebody asked");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        *mounted = None;
+        Some(Err(Errno::EIO))
+    }
+
+    fn observe(&self, mounted: &Option<Reference>, _: &Disk) -> Result<Tree, Errno> {
+        mounted.as_ref().map(Reference::tree).ok_or(Errno::EIO)
+    }
+
+    fn complaint(&self, mounted: &Option<Reference>) -> Option<Finding> {
+        mounted.is_none().then(|| Finding { property: GIVEN_UP, detail: "nobody waited".to_owned() })
+    }
+
+    fn invariants(&self, mounted: &Option<Reference>, _: &Disk) -> Vec<Finding> {
+        self.complaint(mounted).into_iter().collect()
+    }
+
+    fn is_of_the_machine(&self, finding: &Finding) -> bool {
+        finding.property == GIVEN_UP
+    }
+
+    fn heed(&self, stop: &Stop) {
+        *self.heeded.lock().unwrap() = stop.clone();
+    }
+
+    fn gave_up(&self, property: &str) -> bool {
+        property == GIVEN_UP.name
+    }
+
+    fn encode(&self, mounted: &Option<Reference>, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(mounted.is_some()));
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::default()
+    }
+
+    fn workload(&self, _: &View<'_, Self>, ops: &mut Vec<Op>) {
+        ops.push(Op::Sync);
+    }
+}
+
+#[test]
+fn a_wait_that_was_given_up_accuses_nobody_and_is_left_for_later() {
+    for crash in [CrashMode::Off, CrashMode::Prefix] {
+        let target = Waiting { asked: Stop::default(), heeded: Mutex::default() };
+        let run = RunOptions { stop: target.asked.clone(), ..RunOptions::exhaustive("waiting") };
+        let report = target.check(CheckOptions { crash, ..CheckOptions::default() }, &run, &mut |_, _| {}).unwrap();
+        assert!(report.violations.is_empty() && report.states == 1, "{:?}", report.violations);
+        assert!(!report.complete && report.limits.contains(&Limit::Interrupted), "{:?}", report.limits);
+        assert!(!target.heeded.lock().unwrap().is_stopped(), "what comes after the search is done in full");
+    }
 }
