@@ -131,7 +131,7 @@ pub(super) fn check(
         workload,
         bounds,
         counts: Counts::new(workload.weighted.as_ref()),
-        refusals: goes_on_from_refusals.then(Refusals::default),
+        refusals: goes_on_from_refusals.then(|| Refusals::of(run.threads)),
         panicked: Mutex::default(),
     };
     let traces = Traces { comparison, options, run };
@@ -140,7 +140,12 @@ pub(super) fn check(
     let order = if goes_on_from_refusals { " refused first" } else { "" };
     let identity = format!("{} {:?} {options_json} {workload:?}{order}", run.target, comparison.against());
     let noted = Noted::new(&comparer, run.note_states);
-    let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work())).run() {
+    let so_far = |now: &Progress| CheckReport {
+        work: comparer.counts.work(),
+        inputs: comparer.counts.inputs(),
+        ..CheckReport::so_far(now)
+    };
+    let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work()), so_far).run() {
         Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparison.start().err())),
         report => report?,
     };
