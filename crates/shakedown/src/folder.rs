@@ -52,7 +52,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<(Self, Summary)> {
         let folder = Self(path.to_owned());
         let ended = folder.summary();
-        // What a run came to at its end stands. A part of it that was resumed and killed knows more than the one before.
+        // What a run came to at its end stands. Of one that was cut short, a later part may have been killed.
         let has_more = ended.as_ref().map_or(true, |ended| ended.resumable) && folder.checkpoint().exists();
         let summary = if has_more { folder.saved()? } else { ended? };
         Ok((folder, summary))

@@ -124,7 +124,8 @@ fn a_run_that_was_killed_goes_on_from_its_checkpoint() {
     }
     assert_eq!(last["resumed"], 2);
     assert!(last["seconds"].as_f64() > second["seconds"].as_f64(), "all parts count");
-    assert_eq!(files(scratch.path()), ["summary.json", "traces/001.json", "traces/002.json"]);
+    let is_of_search = |file: &String| file.starts_with("search.");
+    assert!(!files(scratch.path()).iter().any(is_of_search), "{:?}", files(scratch.path()));
 }
 
 /// The end of a search is written before its checkpoint is removed: a kill in between leaves both.
