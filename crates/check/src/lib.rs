@@ -49,7 +49,7 @@ pub use noted::Noted;
 pub use options::{CheckOptions, Equality};
 pub use replay::{ReplayError, Replayed, Shown, replay};
 pub use requests::{Fate, Request, RequestBlock};
-pub use run::{CheckReport, Checkable, PANIC, RunOptions, Violated, search};
+pub use run::{CheckReport, Checkable, PANIC, RunOptions, Save, Violated, search};
 pub use score::Score;
 pub use script::{ScriptKind, UnknownScriptKind, script};
 pub use sighting::{Sighting, TRIES, Tail};

@@ -1,12 +1,16 @@
 //! One whole check of one target, behind a face that does not depend on the target's types.
 
 use std::{
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
-use explore::{Budget, Limit, MemoryUse, Order, Progress, Property, Search, SearchError, Severity, Stop, VisitedKind};
+use explore::{
+    Budget, Limit, MemoryUse, Order, Pace, Progress, Property, Search, SearchError, Severity, Stop, VisitedKind,
+};
 use vfs::{
     Op,
     generate::{InputCoverage, OpSet},
@@ -58,8 +62,8 @@ pub struct RunOptions {
     pub until_violation: bool,
     /// Ends the search from outside.
     pub stop: Stop,
-    /// Where to save a search that is cut short.
-    pub checkpoint: Option<PathBuf>,
+    /// Where to save the search, so that it can be resumed.
+    pub save: Option<Save>,
     /// Whether to go on from that file.
     pub resume: bool,
     /// Whether to note which states were met, for [`CheckReport::state_hashes`].
@@ -83,10 +87,27 @@ impl RunOptions {
             shuffle: false,
             until_violation: false,
             stop: Stop::default(),
-            checkpoint: None,
+            save: None,
             resume: false,
             note_states: false,
         }
+    }
+}
+
+/// How a search is saved.
+#[derive(Clone)]
+pub struct Save {
+    /// Where.
+    pub file: PathBuf,
+    /// How often while it goes on; one that is cut short is saved too.
+    pub pace: Pace,
+    /// What is noted with it, made of what it has come to so far. [`explore::checkpoint_note`] reads it again.
+    pub note: Arc<dyn Fn(&CheckReport) -> String + Send + Sync>,
+}
+
+impl fmt::Debug for Save {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Save").field("file", &self.file).field("pace", &self.pace).finish_non_exhaustive()
     }
 }
 
@@ -248,7 +269,14 @@ impl<T: Target> Checkable for T {
         let options_json = serde_json::to_string(&options).expect("plain data");
         let identity = format!("{} {options_json} {:?}", run.target, run.workload);
         let noted = Noted::new(&checker, run.note_states);
-        let report = match search(&noted, run, &identity, |now| progress(now, &checker.work())).run() {
+        let so_far = |now: &Progress| CheckReport {
+            work: checker.work(),
+            judged: checker.counts.judged(),
+            inputs: checker.counts.inputs(),
+            workloads: checker.tally.report(),
+            ..CheckReport::so_far(now)
+        };
+        let report = match search(&noted, run, &identity, |now| progress(now, &checker.work()), so_far).run() {
             Err(SearchError::NoInitialState) => return Ok(nothing_starts(&checker, run)),
             report => report?,
         };
@@ -315,6 +343,18 @@ fn nothing_starts<T: Target>(checker: &Checker<'_, T>, run: &RunOptions) -> Chec
 }
 
 impl CheckReport {
+    /// The report on a search that goes on, without what the checked system counts.
+    pub fn so_far(progress: &Progress) -> Self {
+        Self {
+            states: progress.states,
+            states_revisited: progress.states_revisited,
+            depth: progress.depth,
+            memory: MemoryUse { peak_bytes: progress.memory_bytes, ..MemoryUse::default() },
+            elapsed: progress.elapsed,
+            ..Self::of_nothing(None)
+        }
+    }
+
     /// The report on a search that ends before anything is done.
     pub(crate) fn of_nothing(wrong: Option<Violated>) -> Self {
         Self {
@@ -335,12 +375,13 @@ impl CheckReport {
     }
 }
 
-/// The search that these options describe.
+/// The search that these options describe; `so_far` is what it has come to.
 pub fn search<'a, S: explore::System>(
     system: &'a S,
     run: &RunOptions,
     identity: &str,
     progress: impl FnMut(&Progress) + Send + 'a,
+    so_far: impl Fn(&Progress) -> CheckReport + Send + 'a,
 ) -> Search<'a, S> {
     let search = Search::new(system)
         .order(run.order)
@@ -353,8 +394,9 @@ pub fn search<'a, S: explore::System>(
         .until_violation(run.until_violation)
         .stop(run.stop.clone())
         .progress(PROGRESS_INTERVAL, progress);
-    let Some(file) = &run.checkpoint else { return search };
-    let search = search.checkpoint(file, identity);
+    let Some(Save { file, pace, note }) = &run.save else { return search };
+    let note = Arc::clone(note);
+    let search = search.checkpoint(file, identity).save_every(*pace).note(move |now| note(&so_far(now)));
     if run.resume { search.resume(file) } else { search }
 }
 

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn what_is_slow_to_save_is_saved_less_often() {
         let begun = Instant::now();
-        let mut timer = Timer::new(Some(Pace::Time(Duration::from_secs(60))));
+        let mut timer = Timer::new(Some(Pace::Time(Duration::from_mins(1))));
         for (stood, wait) in [(0, 60), (1, 60), (10, 300)] {
             timer.begin(Duration::from_secs(stood));
             let next = timer.next.expect("goes by time") - begun;

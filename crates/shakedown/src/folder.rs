@@ -1,9 +1,13 @@
 //! The folder of a run: `summary.json`, `traces/NNN.json`, `search.checkpoint` while there is something to resume, and
 //! nothing else.
+//!
+//! The checkpoint has all that resuming needs, the summary so far among it: a run that is killed leaves that of some
+//! moment, whole, and `summary.json` never speaks of a search that goes on.
 
 use std::{
     ffi::OsStr,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -44,17 +48,32 @@ impl Folder {
     /// The folder of a run that is to be resumed, with its summary.
     ///
     /// # Errors
-    /// There is no run.
+    /// There is no run, or its checkpoint is of no use.
     pub fn open(path: &Path) -> Result<(Self, Summary)> {
-        let summary = path.join(SUMMARY);
-        let text = text_file::read(&summary)
-            .with_context(|| format!("resume {}: there is no readable {SUMMARY}", path.display()))?;
-        let summary = serde_json::from_str(&text)
-            .with_context(|| format!("resume {}: its {SUMMARY} is not one of ours", path.display()))?;
-        Ok((Self(path.to_owned()), summary))
+        let folder = Self(path.to_owned());
+        let ended = folder.summary();
+        // What a run came to at its end stands. Of one that was cut short, a later part may have been killed.
+        let has_more = ended.as_ref().map_or(true, |ended| ended.resumable) && folder.checkpoint().exists();
+        let summary = if has_more { folder.saved()? } else { ended? };
+        Ok((folder, summary))
     }
 
-    /// Where the search is saved when it is cut short.
+    /// What the run came to when it ended or was cut short.
+    fn summary(&self) -> Result<Summary> {
+        let resume = || format!("resume {}", self.0.display());
+        let text = text_file::read(&self.0.join(SUMMARY))
+            .with_context(|| format!("{}: there is no readable {SUMMARY}", resume()))?;
+        serde_json::from_str(&text).with_context(|| format!("{}: its {SUMMARY} is not one of ours", resume()))
+    }
+
+    /// What it had come to when it was saved.
+    fn saved(&self) -> Result<Summary> {
+        let note = explore::checkpoint_note(&self.checkpoint())?;
+        serde_json::from_str(&note)
+            .with_context(|| format!("resume {}: its {CHECKPOINT} is not one of ours", self.0.display()))
+    }
+
+    /// Where the search is saved.
     pub fn checkpoint(&self) -> PathBuf {
         self.0.join(CHECKPOINT)
     }
@@ -78,9 +97,6 @@ impl Folder {
     }
 
     fn write_all(&self, summary: &Summary, traces: &[&Trace]) -> io::Result<()> {
-        if !summary.resumable {
-            remove_if_there(&self.checkpoint())?;
-        }
         let folder = self.0.join(TRACES);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
@@ -90,8 +106,13 @@ impl Folder {
             fs::write(self.0.join(Self::trace_name(number)), trace.to_json())?;
         }
         let part = self.0.join(PARTS[1]);
-        fs::write(&part, summary.to_json())?;
-        fs::rename(part, self.0.join(SUMMARY))
+        let mut file = fs::File::create(&part)?;
+        file.write_all(summary.to_json().as_bytes())?;
+        // On disk before it counts, and before what it replaces is gone.
+        file.sync_all()?;
+        fs::rename(part, self.0.join(SUMMARY))?;
+        let of_search = [CHECKPOINT, PARTS[0]].into_iter().filter(|_| !summary.resumable);
+        of_search.map(|name| self.0.join(name)).try_for_each(|file| remove_if_there(&file))
     }
 
     /// Something in the folder that no run has put there.
@@ -99,7 +120,7 @@ impl Folder {
         for entry in fs::read_dir(&self.0)? {
             let name = entry?.file_name();
             let is_ours = match name.to_str() {
-                Some(SUMMARY) => Self::open(&self.0).is_ok(),
+                Some(SUMMARY) => self.summary().is_ok(),
                 Some(TRACES) => are_traces(&self.0.join(TRACES))?,
                 Some(name) => name == CHECKPOINT || PARTS.contains(&name),
                 None => false,

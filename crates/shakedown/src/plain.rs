@@ -148,7 +148,8 @@ where
     ) -> Result<CheckReport, SearchError> {
         let nothing = Work::default();
         let noted = Noted::new(&self.system, run.note_states);
-        let report = check::search(&noted, run, &run.target, |now| progress(now, &nothing)).run()?;
+        let report =
+            check::search(&noted, run, &run.target, |now| progress(now, &nothing), CheckReport::so_far).run()?;
         let violated = |property: &str, severity, count, detail, moves: &[_]| {
             let known = Known { target: &run.target, options, property, severity, detail };
             Violated {

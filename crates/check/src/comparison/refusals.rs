@@ -16,8 +16,10 @@ use vfs::{Errno, Op, Reference};
 use super::state::{Compared, Moment};
 
 /// What the refused ops of the state that each worker expands have led to.
-#[derive(Default)]
-pub(super) struct Refusals(Mutex<HashMap<ThreadId, Row>>);
+pub(super) struct Refusals {
+    rows: Mutex<HashMap<ThreadId, Row>>,
+    workers: usize,
+}
 
 struct Row {
     /// The state in which they were refused.
@@ -27,9 +29,14 @@ struct Row {
 }
 
 impl Refusals {
+    /// Nothing yet, for so many workers.
+    pub fn of(workers: usize) -> Self {
+        Self { rows: Mutex::default(), workers }
+    }
+
     /// The state, after all that was refused in it so far.
     pub fn end(&self, state: &Compared) -> Compared {
-        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.get(&thread::current().id()).filter(|row| Arc::ptr_eq(&row.of, &state.now));
         row.map_or_else(|| state.clone(), |row| row.end.clone())
     }
@@ -37,7 +44,13 @@ impl Refusals {
     /// An op that was done at the end of the row was refused, too, and nothing has changed.
     pub fn add(&self, state: &Compared, end: Compared) {
         let row = Row { of: Arc::clone(&state.now), end };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(thread::current().id(), row);
+        let (mut rows, worker) = (self.rows.lock().unwrap_or_else(PoisonError::into_inner), thread::current().id());
+        // A search that was saved goes on with other threads. What those before them have left is of no use any more,
+        // and to be without a row costs no more than a way back.
+        if rows.len() >= self.workers && !rows.contains_key(&worker) {
+            rows.clear();
+        }
+        rows.insert(worker, row);
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) fn check(
         workload,
         bounds,
         counts: Counts::new(workload.weighted.as_ref()),
-        refusals: goes_on_from_refusals.then(Refusals::default),
+        refusals: goes_on_from_refusals.then(|| Refusals::of(run.threads)),
         panicked: Mutex::default(),
         not_started: OnceLock::new(),
     };
@@ -152,7 +152,12 @@ pub(super) fn check(
     let order = if goes_on_from_refusals { " refused first" } else { "" };
     let identity = format!("{} {:?} {options_json} {workload:?}{order}", run.target, comparison.against());
     let noted = Noted::new(&comparer, run.note_states);
-    let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work())).run() {
+    let so_far = |now: &Progress| CheckReport {
+        work: comparer.counts.work(),
+        inputs: comparer.counts.inputs(),
+        ..CheckReport::so_far(now)
+    };
+    let report = match search(&noted, run, &identity, |now| progress(now, &comparer.counts.work()), so_far).run() {
         Err(SearchError::NoInitialState) => return Ok(traces.of_nothing(comparer.not_started.get().cloned())),
         report => report?,
     };

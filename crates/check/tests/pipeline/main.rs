@@ -15,6 +15,7 @@ mod properties;
 mod recovering;
 mod refusals;
 mod replaying;
+mod saving;
 mod scoring;
 mod searching;
 mod shutting_down;

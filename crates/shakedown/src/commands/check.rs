@@ -2,12 +2,14 @@
 
 use std::{
     fs, io,
+    sync::Arc,
     thread::{self, available_parallelism},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use check::{Affected, RunOptions, Violated, settled};
-use explore::{Budget, Order, SearchError, Stop};
+use check::{Affected, CheckReport, RunOptions, Save, Violated, settled};
+use explore::{Budget, Order, Pace, SearchError, Stop};
 
 use super::{Verdict, Watch};
 use crate::{
@@ -23,6 +25,9 @@ use crate::{
     story,
     summary::{AffectedSummary, Summary, ViolationSummary, leaves_work},
 };
+
+/// How much of a search is lost at most when it is killed, unless saving it takes long.
+const SAVE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// A check that is ready to be run.
 struct Job {
@@ -196,7 +201,7 @@ impl Job {
             budget: self.budget,
             until_violation: arguments.until_violation,
             stop,
-            checkpoint: self.folder.as_ref().map(Folder::checkpoint),
+            save: self.folder.as_ref().map(|folder| self.save(folder)),
             resume: self.earlier.is_some(),
             note_states: arguments.as_task.is_some(),
             ..self.settings.run_options(&self.named)
@@ -232,6 +237,19 @@ impl Job {
         summary.resumable = self.folder.is_some() && is_cut_short;
         summary.kernel.clone_from(&self.kernel);
         Ok((summary, report.violations))
+    }
+
+    /// The search is saved with its summary so far, from which it is resumed.
+    fn save(&self, folder: &Folder) -> Save {
+        let (settings, threads, kernel) = (self.settings.clone(), self.threads, self.kernel.clone());
+        let earlier = self.earlier.clone();
+        let summary = move |report: &CheckReport| Summary {
+            kernel: kernel.clone(),
+            resumable: true,
+            ..Summary::new(settings.clone(), threads, report, earlier.as_ref())
+        };
+        let note = Arc::new(move |report: &CheckReport| summary(report).to_json());
+        Save { file: folder.checkpoint(), pace: Pace::Time(SAVE_INTERVAL), note }
     }
 
     fn violations(&self, violated: &[Violated]) -> Vec<ViolationSummary> {

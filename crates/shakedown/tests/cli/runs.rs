@@ -84,23 +84,65 @@ fn a_run_that_was_cut_short_goes_on_to_the_same_end() {
     assert_eq!(files(scratch.path()), ["summary.json", "traces/001.json", "traces/002.json"]);
 }
 
-/// Making waiting states and violations again is not work that a run has done.
 /// A summary of a run that was begun before these keys were there.
 #[test]
-fn a_run_of_an_earlier_build_is_resumed() {
+fn a_run_of_an_earlier_build_is_known_as_finished() {
     let scratch = tempfile::tempdir().unwrap();
     let out = text(scratch.path());
-    shakedown(&["check", "model:link", "--budget", "100states", "--threads", "1", "--out", out]);
+    shakedown(&["check", "model:link", "--depth", "2", "--out", out]);
     let file = scratch.path().join("summary.json");
     let mut summary: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     for newer in ["shuffle", "kernel"] {
         assert!(summary.as_object_mut().unwrap().remove(newer).is_some(), "{newer}");
     }
     fs::write(&file, summary.to_string()).unwrap();
-    let resumed = shakedown(&["check", "--resume", out, "--json"]).json();
-    assert_eq!((&resumed["resumed"], &resumed["shuffle"]), (&1.into(), &false.into()));
+    let resumed = shakedown(&["check", "--resume", out]);
+    assert!(resumed.stdout.contains("is finished"), "{resumed:?}");
 }
 
+/// A run that is killed leaves the checkpoint of some moment, and of an earlier part its summary and its traces.
+#[test]
+fn a_run_that_was_killed_goes_on_from_its_checkpoint() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    let plan = ["check", NAIVE, "--crash", "subsets", "--depth", "6", "--threads", "1", "--json"];
+    let uninterrupted = shakedown(&plan).json();
+    let first = shakedown(&[&plan[..], &["--out", out, "--budget", "40states"]].concat()).json();
+    let kept = fs::read(scratch.path().join("summary.json")).unwrap();
+    // The first part is killed after this, and the second one after it was saved once more.
+    fs::remove_file(scratch.path().join("summary.json")).unwrap();
+    fs::remove_dir_all(scratch.path().join("traces")).unwrap();
+    let second = shakedown(&["check", "--resume", out, "--threads", "1", "--budget", "80states", "--json"]).json();
+    assert_eq!((&first["resumable"], &second["resumable"]), (&true.into(), &true.into()));
+    fs::write(scratch.path().join("summary.json"), kept).unwrap();
+    fs::write(scratch.path().join("search.part"), "half").unwrap();
+
+    let last = shakedown(&["check", "--resume", out, "--threads", "1", "--json"]).json();
+    assert_eq!(result(&last), result(&uninterrupted));
+    for key in ["states_revisited", "ops", "crash_states", "depth", "limits_hit"] {
+        assert_eq!(last[key], uninterrupted[key], "{key}");
+    }
+    assert_eq!(last["resumed"], 2);
+    assert!(last["seconds"].as_f64() > second["seconds"].as_f64(), "all parts count");
+    let is_of_search = |file: &String| file.starts_with("search.");
+    assert!(!files(scratch.path()).iter().any(is_of_search), "{:?}", files(scratch.path()));
+}
+
+/// The end of a search is written before its checkpoint is removed: a kill in between leaves both.
+#[test]
+fn a_run_that_ended_stays_ended() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = text(scratch.path());
+    let checkpoint = scratch.path().join("search.checkpoint");
+    shakedown(&["check", NAIVE, "--budget", "50states", "--out", out]);
+    let saved = fs::read(&checkpoint).unwrap();
+    shakedown(&["check", "--resume", out]);
+    fs::write(&checkpoint, saved).unwrap();
+    let again = shakedown(&["check", "--resume", out]);
+    assert!(again.stdout.contains("is finished"), "{again:?}");
+}
+
+/// Making waiting states and violations again is not work that a run has done.
 #[test]
 fn what_is_done_again_to_resume_is_not_counted() {
     let scratch = tempfile::tempdir().unwrap();
