@@ -202,17 +202,25 @@ impl KilledTarget {
     fn try_commands(&self) -> Result<Seat, String> {
         let life = Life::default();
         let mut seat = self.take(life.id).map_err(|error| error.to_string())?;
-        let answers = seat.machine.run(&mut NoDisk, &life.steps()).map_err(|error| accused(error).detail)?;
+        // One by one, because why one came to nothing is only known until the next one.
+        for step in life.steps() {
+            let answers = seat.machine.run(&mut NoDisk, std::slice::from_ref(&step));
+            if let Some(Err(errno)) = answers.map_err(|error| accused(error).detail)?.pop() {
+                return Err(self.refused(&step, seat.machine.why_not(), errno));
+            }
+        }
         seat.leads = Some(life.id);
-        let failed = life.steps().into_iter().zip(answers).find_map(|(step, answer)| Some((step, answer.err()?)));
-        let Some((step, errno)) = failed else { return Ok(seat) };
-        let why_not = seat.machine.why_not();
-        Err(match (step, &self.commands[..]) {
+        Ok(seat)
+    }
+
+    /// That one of its commands came to nothing, in words that fit after "could not ".
+    fn refused(&self, step: &Step, why_not: Option<String>, errno: Errno) -> String {
+        match (step, &self.commands[..]) {
             (Step::Reset, [_, reset]) => {
                 format!("empty the store with `{reset}`: {}", why_not.unwrap_or_else(|| errno.to_string()))
             }
             (_, commands) => cannot_mount(commands.first().map_or("", String::as_str), why_not, errno),
-        })
+        }
     }
 
     fn take(&self, life: u128) -> Result<Seat, HostError> {

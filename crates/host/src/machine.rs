@@ -1,7 +1,8 @@
 //! One worker with its disk: started, given batches, cleared away.
 //!
-//! While a batch is done, whoever has given it serves the disk. What the kernel does to the disk at other times, because
-//! a clock or a thread of its own says so, waits until somebody serves what has waited. Nothing here waits for ever.
+//! While a batch is done, whoever has given it serves the disk. What the kernel does to the disk at other times,
+//! because a clock or a thread of its own says so, waits until somebody serves what has waited. Nothing here waits for
+//! ever.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -218,8 +219,8 @@ impl Machine {
         }
     }
 
-    /// Answers what is asked of the disk while no batch is done; whether anything was. A disk that is gone is noticed by
-    /// whoever gives the next batch.
+    /// Answers what is asked of the disk while no batch is done; whether anything was. A disk that is gone is noticed
+    /// by whoever gives the next batch.
     pub(crate) fn serve_between_batches(&mut self, storage: &mut dyn Storage) -> bool {
         self.disk.as_mut().is_some_and(|disk| disk.answer(storage).is_ok_and(|count| count > 0))
     }

@@ -1,8 +1,9 @@
 //! Workers that wait for work: one for each thread that ever was busy at the same time.
 //!
-//! While one waits, the kernel may ask something of its disk all the same: because a thread of its own writes, or because
-//! somebody syncs all file systems of this machine. Whoever asks may hold what others wait for, such as the list of
-//! devices of all file systems with one UUID, so such requests are answered too, by a thread that does nothing else.
+//! While one waits, the kernel may ask something of its disk all the same: because a thread of its own writes, or
+//! because somebody syncs all file systems of this machine. Whoever asks may hold what others wait for, such as the
+//! list of devices of all file systems with one UUID, so such requests are answered too, by a thread that does nothing
+//! else.
 //! What is mounted there is not gone on with then, as nobody knows what the kernel has in memory. The kernel's own
 //! clocks would make it write as well. So what is mounted is unmounted after a moment of waiting, and neither what is
 //! mounted nor a worker is gone on with once it is old ([`writeback`]).
@@ -186,12 +187,12 @@ fn patrol(idle: &Weak<Mutex<Vec<Seat>>>) {
 fn serve(idle: &Weak<Mutex<Vec<Seat>>>) {
     while let Some(idle) = idle.upgrade() {
         let mut seats = idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_asked = seats.iter_mut().fold(false, |has_asked, seat| seat.serve() || has_asked);
+        let asking = seats.iter_mut().map(Seat::serve).filter(|has_asked| *has_asked).count();
         drop(seats);
         // Whoever holds it at last ends what is in it, which takes its time.
         drop(idle);
         let (first, next) = REQUESTS_WAIT;
-        std::thread::sleep(if has_asked { next } else { first });
+        std::thread::sleep(if asking > 0 { next } else { first });
     }
 }
 

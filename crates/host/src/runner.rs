@@ -67,8 +67,8 @@ impl Runner {
         Ok(self.pool.start()?)
     }
 
-    /// Sees whether the command that mounts, if one does, can be used at all; if not, words that fit after "could not ".
-    /// One that does not answer is left to the search, which accuses it.
+    /// Sees whether the command that mounts, if one does, can be used at all; if not, says why in words
+    /// that fit after "could not ". One that does not answer is left to the search, which accuses it.
     pub fn try_command(&self, fresh: &Image) -> Result<(), String> {
         let MountedBy::Command(command) = &self.subject.mounted_by else { return Ok(()) };
         let words = |trouble: Trouble| trouble.words();

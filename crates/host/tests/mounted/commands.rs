@@ -97,7 +97,7 @@ fn ntfs_3g_keeps_what_was_fsynced_and_needs_ntfsfix_after_a_crash() {
 }
 
 /// A target that cannot be had, and what is said of it; nothing where none could be.
-fn refused<T: Target>(target: T) -> Option<String> {
+fn refused<T: Target>(target: &T) -> Option<String> {
     let error = target.ready().expect_err("nothing is mounted");
     if error.starts_with("mount a file system on this machine") {
         assert!(std::env::var_os("CI").is_none(), "could not {error}");
@@ -120,12 +120,12 @@ fn a_command_that_mounts_nothing_is_told_as_itself() {
         let expected = format!("mount with `{command}`: {why}");
         let killed = KilledTarget::new(command.to_owned(), None, Contract::Prefix);
         let on_a_disk = Described { mkfs: Some("true".to_owned()), ..any(Contract::Mountable) };
-        let Some(said) = refused(killed) else { return };
+        let Some(said) = refused(&killed) else { return };
         assert_eq!(said, expected);
-        assert_eq!(refused(mounted_by(command.to_owned(), on_a_disk, 64)), Some(expected));
+        assert_eq!(refused(&mounted_by(command.to_owned(), on_a_disk, 64)), Some(expected));
     }
     let target = KilledTarget::new("true {mnt}".to_owned(), Some("exit 3".to_owned()), Contract::Prefix);
-    assert_eq!(refused(target), Some("empty the store with `exit 3`: it ended with exit status 3".to_owned()));
+    assert_eq!(refused(&target), Some("empty the store with `exit 3`: it ended with exit status 3".to_owned()));
 }
 
 const KILLED: [&str; 4] = ["mkdir(\"/d\")", "create(\"/d/f\")", "write(\"/d/f\", at=end, len=9, fill=7)", "syncfs()"];
