@@ -10,7 +10,7 @@ use crate::{HostError, Machine, MountedBy};
 /// One place with its disk.
 #[derive(Debug)]
 pub(crate) enum Place {
-    Worker(Machine),
+    Worker(Box<Machine>),
     Guest(Box<Guest>),
 }
 
@@ -35,7 +35,7 @@ impl Start {
         };
         let mut machine = Machine::start(self.sectors, commands)?;
         machine.hangs_after(silence_max);
-        Ok(Place::Worker(machine))
+        Ok(Place::Worker(machine.into()))
     }
 }
 
