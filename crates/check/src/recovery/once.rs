@@ -11,7 +11,7 @@ use vfs::{Errno, Tree};
 
 use super::{
     RECOVERY_FAILS, Recovered, Scope,
-    sequel::{From, Left, Risen, Sequels, Used},
+    sequel::{Left, Origin, Risen, Sequels, Used},
 };
 use crate::{
     compare::differences,
@@ -136,7 +136,7 @@ pub(super) fn recover<T: Target>(target: &T, image: &Image, scope: Scope, known:
         // On the same disk it would do the same again: it is deterministic.
         let changed = disk.image().hash() != image.hash() || !findings.is_empty();
         if changed {
-            let again = known.rising(From::Recovery, disk.image(), || recover_again(target, disk.image()));
+            let again = known.rising(Origin::Recovery, disk.image(), || recover_again(target, disk.image()));
             reads.add_after(&written, &again.reads);
             afterwards = unstable(target, &again, tree);
         }
@@ -235,7 +235,8 @@ fn check_thoroughly<T: Target>(
     if let Some(of_the_machine) = found.first().filter(|finding| target.is_of_the_machine(finding)) {
         return Some(of_the_machine.clone());
     }
-    let left = known.rising(From::Check, disk.image(), || risen(disk.image(), |disk| mount(target, disk, Vec::new())));
+    let left =
+        known.rising(Origin::Check, disk.image(), || risen(disk.image(), |disk| mount(target, disk, Vec::new())));
     reads.add_after(&Blocks::written(&disk), &left.reads);
     if let Some(of_the_machine) = left.findings.first() {
         return Some(of_the_machine.clone());

@@ -26,7 +26,7 @@ const SEQUELS_MAX: usize = 1 << 15;
 
 /// From what a file system comes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum From {
+pub(super) enum Origin {
     /// From what recovery left: it is recovered once more.
     Recovery,
     /// From what a thorough check left: it is mounted.
@@ -67,13 +67,13 @@ impl Left {
 /// What is known.
 #[derive(Default)]
 pub(super) struct Sequels {
-    risen: Known<(From, u128), Risen>,
+    risen: Known<(Origin, u128), Risen>,
     used: Known<Left, Used>,
 }
 
 impl Sequels {
     /// What comes up from a disk.
-    pub fn rising(&self, from: From, image: &Image, run: impl FnOnce() -> Risen) -> Arc<Risen> {
+    pub fn rising(&self, from: Origin, image: &Image, run: impl FnOnce() -> Risen) -> Arc<Risen> {
         self.risen.of((from, image.hash()), run)
     }
 
