@@ -2,7 +2,8 @@
 //!
 //! Two runs of the same ops on a kernel with clocks of its own never write the same bytes, because times and random
 //! numbers are among them. They have the same shape if between any two flushes they ask for the same blocks: in which
-//! order several threads of the kernel issue what no flush separates is nobody's promise.
+//! order several threads of the kernel issue what no flush separates is nobody's promise. A flush that has nothing to
+//! flush does not count.
 
 use crate::{Block, EntryKind};
 
@@ -62,10 +63,14 @@ impl std::fmt::Display for Asked {
 /// # Errors
 /// The shapes differ: in words, where first.
 pub fn in_order_of(first: &[Asked], run: Vec<EntryKind>) -> Result<Vec<EntryKind>, String> {
-    let mut rest: Vec<Option<EntryKind>> = run.into_iter().map(Some).collect();
+    let mut rest: Vec<Option<EntryKind>> = without_idle_flushes(run).into_iter().map(Some).collect();
     let mut ordered = Vec::with_capacity(first.len());
     let mut begin = 0;
-    for (number, asked) in first.iter().enumerate() {
+    for (number, (asked, is_idle)) in first.iter().zip(idle_flushes(first)).enumerate() {
+        if is_idle {
+            ordered.push(EntryKind::Flush);
+            continue;
+        }
         let is_the_one = |kind: &Option<EntryKind>| kind.as_ref().is_some_and(|kind| Asked::of(kind) == *asked);
         let epoch_ends = rest[begin..].iter().position(|kind| *kind == Some(EntryKind::Flush));
         let epoch_ends = epoch_ends.map_or(rest.len(), |at| begin + at + 1);
@@ -88,6 +93,22 @@ pub fn in_order_of(first: &[Asked], run: Vec<EntryKind>) -> Result<Vec<EntryKind
     }
 }
 
+/// Which requests are flushes that have nothing to make durable. They change nothing, and anybody may cause them:
+/// whoever calls sync(2) flushes all disks of the machine.
+fn idle_flushes(run: &[Asked]) -> Vec<bool> {
+    let mut all_is_durable = true;
+    let is_idle = |asked: &Asked| {
+        let is_flush = *asked == Asked::Flush;
+        std::mem::replace(&mut all_is_durable, is_flush) && is_flush
+    };
+    run.iter().map(is_idle).collect()
+}
+
+fn without_idle_flushes(run: Vec<EntryKind>) -> Vec<EntryKind> {
+    let asked: Vec<Asked> = run.iter().map(Asked::of).collect();
+    run.into_iter().zip(idle_flushes(&asked)).filter(|(_, is_idle)| !is_idle).map(|(kind, _)| kind).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +129,17 @@ mod tests {
         assert_eq!(in_order_of(&first, again).unwrap(), expected);
         let across = vec![write(2, 1), EntryKind::Flush, write(1, 2), write(1, 3), write(3, 4)];
         assert!(in_order_of(&first, across).unwrap_err().contains("request 1 was a write of 512 bytes at block 1"));
+    }
+
+    #[test]
+    fn flushes_that_have_nothing_to_do_do_not_count() {
+        let run = [EntryKind::Flush, write(1, 0), EntryKind::Flush, EntryKind::Flush, write(2, 0)];
+        let plain = [write(1, 0), EntryKind::Flush, write(2, 0)];
+        assert_eq!(in_order_of(&shape(&run), plain.to_vec()).unwrap(), run);
+        assert_eq!(in_order_of(&shape(&plain), run.to_vec()).unwrap(), plain);
+        let busy = [write(1, 0), EntryKind::Flush, write(2, 0), EntryKind::Flush];
+        assert!(in_order_of(&shape(&busy), plain.to_vec()).unwrap_err().contains("request 4 was a flush"));
+        assert!(in_order_of(&shape(&plain), busy.to_vec()).unwrap_err().contains("then a flush"));
     }
 
     #[test]
