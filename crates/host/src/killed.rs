@@ -20,7 +20,7 @@ use posix::{
     message::{Answer, Got, Mount, Step},
 };
 use vfs::{
-    Errno, Op, Outcome, Tree, Value,
+    Errno, Op, Outcome, Tree,
     contract::{Contract, Zeros},
     generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
@@ -129,8 +129,7 @@ impl Life {
 
 fn said(outcome: &Outcome) -> String {
     match outcome {
-        Ok(Value::Done) => "succeeded".to_owned(),
-        Ok(value) => format!("returned {value:?}"),
+        Ok(value) => value.to_string(),
         Err(errno) => format!("failed with {errno}"),
     }
 }
