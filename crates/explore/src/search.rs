@@ -269,7 +269,9 @@ impl<'a, S: System> Search<'a, S> {
 
     fn run_once(&mut self, started: Instant, identity: &str) -> Result<Report<S::Action, S::Evidence>, SearchError> {
         let shared = self.shared();
-        if shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
+        // What starts once may not start again, so that a new search goes by the states that it begins with.
+        let is_new = self.resume.is_none() && self.order != Order::RandomWalk;
+        if !is_new && shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
             return Err(SearchError::NoInitialState);
         }
         let mut workers: Vec<_> = (0..self.threads).map(|number| self.worker(&shared, number)).collect();
@@ -284,6 +286,9 @@ impl<'a, S: System> Search<'a, S> {
                 waiting?
             }
         };
+        if is_new && work.is_empty() && !shared.is_over() {
+            return Err(SearchError::NoInitialState);
+        }
         if !work.is_empty() {
             shared.pool.give(work);
         }
