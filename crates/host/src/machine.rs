@@ -52,6 +52,9 @@ pub enum HostError {
         /// What it, or what it started, said last.
         said: String,
     },
+    /// A guest made no request for a moment, and somebody asked not to wait.
+    #[error("wait for a guest: somebody asked to stop")]
+    GivenUp,
     /// A batch or its answers cannot be sent.
     #[error(transparent)]
     Message(#[from] BadMessage),

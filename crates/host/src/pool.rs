@@ -14,6 +14,7 @@ use std::{
 };
 
 use disk::Image;
+use explore::Stop;
 use guest::Storage;
 
 use crate::{
@@ -141,6 +142,11 @@ impl Pool {
         Ok(Seat { place, mounted: None, put_back: Instant::now() })
     }
 
+    /// From now on, nobody waits for a guest who is asked to stop by this.
+    pub fn heed(&self, stop: &Stop) {
+        self.start.heeded.heed(stop);
+    }
+
     /// Takes a worker back that can be used again.
     pub fn put(&self, mut seat: Seat) {
         seat.put_back = Instant::now();
@@ -204,6 +210,7 @@ mod tests {
     };
 
     use disk::{Block, BlockSize, Geometry};
+    use guest::Heeded;
     use posix::loop_device;
 
     use super::*;
@@ -221,7 +228,8 @@ mod tests {
 
     /// A pool, and a worker of it; nothing, and a word about it, if there can be none.
     fn pool() -> Option<(Pool, Seat)> {
-        let pool = Pool::new(Start { sectors: 8, mounted_by: MountedBy::RunningKernel }, SILENCE_MAX);
+        let start = Start { sectors: 8, mounted_by: MountedBy::RunningKernel, heeded: Heeded::default() };
+        let pool = Pool::new(start, SILENCE_MAX);
         match pool.start() {
             Ok(seat) => Some((pool, seat)),
             Err(error) => {
