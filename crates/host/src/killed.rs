@@ -29,7 +29,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
     HostError, Machine,
-    machine::NoDisk,
+    machine::{NoDisk, end_together},
     runner::{HANGS, NONDETERMINISTIC, Trouble, UNAVAILABLE, cannot_mount},
     target::missing_for_any_mount,
 };
@@ -254,6 +254,12 @@ impl KilledTarget {
                 (Vec::new(), Mounted { life: Arc::new(from.clone()), tree: Err(Errno::EIO), complaint })
             }
         }
+    }
+}
+
+impl Drop for KilledTarget {
+    fn drop(&mut self) {
+        end_together(std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
