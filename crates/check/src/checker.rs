@@ -272,6 +272,9 @@ impl<'a, T: Target> Checker<'a, T> {
                 if faults.contains(&fault) || !tried.insert(more.clone()) {
                     continue;
                 }
+                if self.haste.leave() {
+                    return;
+                }
                 let asked = self.make_with(state, action, &more, Wanted::Everything, visit);
                 if more.len() < room {
                     self.make_faulty(state, action, (&more, asked), (room, tried), visit);

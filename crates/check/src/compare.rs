@@ -346,7 +346,7 @@ fn differs(op: &Op, outcome: &Outcome, expected: &Foreseen, besides: &str) -> Fi
         Err(errno) => format!("failed with {errno}"),
     };
     let detail = match (outcome, &expected.outcome) {
-        (Ok(found), Ok(expected)) => format!("{op} returned {found:?}, expected {expected:?}"),
+        (Ok(found), Ok(expected)) => format!("{op} {found}, expected that it {expected}"),
         _ => format!("{op} {}, expected that it {}{besides}", say(outcome), say(&expected.outcome)),
     };
     Finding { property: OUTCOME, detail }

@@ -1,4 +1,5 @@
-//! The end of a search that cannot wait: one op may have thousands of crash states, each of them a recovery.
+//! The end of a search that cannot wait: one op may have thousands of crash states, each of them a recovery, and may be
+//! done again for each request that can fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

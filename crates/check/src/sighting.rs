@@ -87,7 +87,7 @@ impl Trace {
 /// What one of several sides said, for people.
 pub(crate) fn says(side: &str, outcome: &Outcome) -> String {
     match outcome {
-        Ok(_) => format!("{side}: it succeeded"),
+        Ok(value) => format!("{side}: it {value}"),
         Err(errno) => format!("{side}: {errno} ({})", errno.meaning()),
     }
 }

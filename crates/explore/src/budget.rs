@@ -45,12 +45,14 @@ pub enum Limit {
     Lossy(String),
     /// Random walks sample; they never prove that nothing is left.
     Sampled(u64),
+    /// The search could not be saved while it went on, so that more would have been lost if it had been killed.
+    NotSaved(String),
 }
 
 impl Limit {
     /// Whether the bounded space may not have been exhausted because of this limit.
     pub fn cuts_the_search(&self) -> bool {
-        !matches!(self, Limit::Depth(_))
+        !matches!(self, Limit::Depth(_) | Limit::NotSaved(_))
     }
 }
 
@@ -67,6 +69,7 @@ impl std::fmt::Display for Limit {
             Limit::CannotGoOn => f.write_str("stopped: what the search needs is gone"),
             Limit::Panic => f.write_str("the target panicked"),
             Limit::Lossy(how) => f.write_str(how),
+            Limit::NotSaved(why) => write!(f, "not saved at times while it went on: could not {why}"),
             Limit::Sampled(walks) => write!(f, "{walks} random walks are a sample"),
         }
     }

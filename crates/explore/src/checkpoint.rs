@@ -56,6 +56,13 @@ pub enum CheckpointError {
     },
 }
 
+impl CheckpointError {
+    /// What the machine says, if it is to blame.
+    pub(crate) fn kind(&self) -> Option<io::ErrorKind> {
+        if let Self::Io { error, .. } = self { Some(error.kind()) } else { None }
+    }
+}
+
 /// A search at a moment when nobody works.
 pub(crate) struct Snapshot<'a, E> {
     pub identity: &'a str,

@@ -1,6 +1,7 @@
 //! How far a search is: counters that workers add to, and the snapshot that observers are given.
 
 use std::{
+    io,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -26,6 +27,9 @@ pub struct Progress {
     pub memory_bytes: u64,
     /// Since the start.
     pub elapsed: Duration,
+    /// Why it could not be saved the last time that it was to be.
+    #[serde(skip)]
+    pub unsaved: Option<io::ErrorKind>,
 }
 
 /// Counters of all workers. Workers add in batches, so these lag behind a little.
@@ -68,6 +72,7 @@ impl Counters {
                 + self.link_bytes.load(Ordering::Relaxed)
                 + self.waiting_bytes.load(Ordering::Relaxed),
             elapsed,
+            unsaved: None,
         }
     }
 }

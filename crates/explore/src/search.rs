@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -99,6 +100,8 @@ pub struct Search<'a, S: System> {
     pace: Option<Pace>,
     note: Option<Note<'a>>,
     resume: Option<PathBuf>,
+    /// Why it could not be saved while it went on, whether or not it could be later.
+    not_saved: Option<CheckpointError>,
 }
 
 type ProgressSink<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
@@ -126,6 +129,7 @@ impl<'a, S: System> Search<'a, S> {
             pace: None,
             note: None,
             resume: None,
+            not_saved: None,
         }
     }
 
@@ -209,7 +213,7 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     /// Saves it while it goes on too, so that it can be resumed after it was killed. If it cannot be saved now, the
-    /// checkpoint stays that is there. Random walks are never saved.
+    /// checkpoint stays that is there; progress and report say so. Random walks are never saved.
     #[must_use]
     pub fn save_every(mut self, pace: Pace) -> Self {
         self.pace = Some(pace);
@@ -258,7 +262,10 @@ impl<'a, S: System> Search<'a, S> {
             self.budget.depth = Some(bound);
             let report = self.run_once(started, &identity)?;
             let cut_at_bound = report.limits.contains(&Limit::Depth(bound));
-            let cut_short = !report.limits.iter().all(|limit| matches!(limit, Limit::Depth(_) | Limit::Lossy(_)));
+            let cut_short = !report
+                .limits
+                .iter()
+                .all(|limit| matches!(limit, Limit::Depth(_) | Limit::Lossy(_) | Limit::NotSaved(_)));
             if !cut_at_bound || cut_short || bound == deepest {
                 return Ok(report);
             }
@@ -269,7 +276,9 @@ impl<'a, S: System> Search<'a, S> {
 
     fn run_once(&mut self, started: Instant, identity: &str) -> Result<Report<S::Action, S::Evidence>, SearchError> {
         let shared = self.shared();
-        if shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
+        // What starts once may not start again, so that a new search goes by the states that it begins with.
+        let is_new = self.resume.is_none() && self.order != Order::RandomWalk;
+        if !is_new && shared.guarded(LinkId::NONE, || self.system.initial().is_empty()) == Some(true) {
             return Err(SearchError::NoInitialState);
         }
         let mut workers: Vec<_> = (0..self.threads).map(|number| self.worker(&shared, number)).collect();
@@ -284,6 +293,9 @@ impl<'a, S: System> Search<'a, S> {
                 waiting?
             }
         };
+        if is_new && work.is_empty() && !shared.is_over() {
+            return Err(SearchError::NoInitialState);
+        }
         if !work.is_empty() {
             shared.pool.give(work);
         }
@@ -332,15 +344,22 @@ impl<'a, S: System> Search<'a, S> {
     /// seen in use.
     fn work(&mut self, shared: &Shared<'_, S>, workers: &mut [Worker<'_, S>], started: Instant, identity: &str) -> u64 {
         let saves = self.checkpoint.is_some() && self.order != Order::RandomWalk;
-        let mut clock =
-            Clock { started, last_report: started, peak: 0, timer: Timer::new(self.pace.filter(|_| saves)) };
+        let mut clock = Clock {
+            started,
+            last_report: started,
+            peak: 0,
+            timer: Timer::new(self.pace.filter(|_| saves)),
+            unsaved: None,
+        };
         loop {
             self.run_workers(shared, workers, &mut clock);
             if shared.is_over() {
                 break;
             }
             // A disk may be full for a while. The checkpoint before stays, and the search need not suffer.
-            let _ = self.save(shared, workers, started.elapsed(), identity);
+            let failed = self.save(shared, workers, started.elapsed(), identity).err();
+            clock.unsaved = failed.as_ref().and_then(CheckpointError::kind);
+            self.not_saved = failed.or(self.not_saved.take());
             if let (Some(next), Some(Pace::States(every))) = (&shared.save_at, self.pace) {
                 next.store(shared.counters.states.load(Ordering::Relaxed).saturating_add(every), Ordering::Relaxed);
             }
@@ -389,6 +408,7 @@ impl<'a, S: System> Search<'a, S> {
         }
         shared.tick.fetch_add(1, Ordering::Relaxed);
         let progress = shared.counters.progress(shared.visited.bytes(), elapsed);
+        let progress = Progress { unsaved: clock.unsaved, ..progress };
         if let Some((interval, sink)) = &mut self.progress
             && clock.last_report.elapsed() >= *interval
         {
@@ -493,6 +513,7 @@ impl<'a, S: System> Search<'a, S> {
         if self.order == Order::RandomWalk {
             limits.push(Limit::Sampled(counters.walks.load(Ordering::Relaxed)));
         }
+        limits.extend(self.not_saved.as_ref().map(|error| Limit::NotSaved(error.to_string())));
     }
 }
 
@@ -503,6 +524,8 @@ struct Clock {
     /// The most memory that was seen in use.
     peak: u64,
     timer: Timer,
+    /// Why the search could not be saved the last time that it was to be.
+    unsaved: Option<io::ErrorKind>,
 }
 
 /// All that waits, while nobody works.

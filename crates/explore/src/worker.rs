@@ -281,7 +281,7 @@ impl<'a, S: System> Worker<'a, S> {
                         worker.add_to_shared_counts();
                     }
                 });
-                if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
+                if self.is_cut_short() {
                     self.guarded(waiting.link, |worker| worker.push(waiting));
                     break;
                 }
@@ -305,6 +305,12 @@ impl<'a, S: System> Worker<'a, S> {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             self.shared.report_panic(payload.as_ref(), link, self.acting);
         }
+    }
+
+    /// Whether what is being expanded is to be expanded again if the search is resumed.
+    #[inline]
+    fn is_cut_short(&self) -> bool {
+        self.shared.pool.stopped() && self.shared.system.was_cut_short()
     }
 
     fn push(&mut self, waiting: Waiting<S::State>) {
@@ -331,7 +337,7 @@ impl<'a, S: System> Worker<'a, S> {
         self.bytes.clear();
         let pinned = Visited::pin();
         self.act(waiting, &pinned);
-        if self.shared.pool.stopped() && self.shared.system.was_cut_short() {
+        if self.is_cut_short() {
             // Links count outcomes, and some of these were left out. All will be met when it is expanded again.
             self.candidates.clear();
             return;
@@ -339,13 +345,16 @@ impl<'a, S: System> Worker<'a, S> {
         self.keep_what_is_new(waiting, &pinned);
     }
 
-    /// Applies every action and lists where each leads.
+    /// Applies every action and lists where each leads, for as long as the list will be used.
     #[inline]
     fn act(&mut self, waiting: &Waiting<S::State>, pinned: &Guard) {
         let (shared, depth) = (self.shared, waiting.depth + 1);
         let actions = std::mem::take(&mut self.actions);
         let mut step = Step::new(&self.findings.shallowest, depth, std::mem::take(&mut self.outcomes));
         for (number, action) in (0u32..).zip(&actions) {
+            if self.is_cut_short() {
+                break;
+            }
             self.acting = Some(number);
             shared.system.apply(&waiting.state, action, &mut step);
             for (outcome, state) in (0u32..).zip(step.outcomes.drain(..)) {

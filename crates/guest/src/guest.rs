@@ -161,7 +161,7 @@ impl Guest {
 
     /// The same guest, for which nobody waits who is asked to stop by this.
     #[must_use]
-    pub(crate) fn heeding(mut self, heeded: Heeded) -> Self {
+    pub fn heeding(mut self, heeded: Heeded) -> Self {
         self.heeded = heeded;
         self
     }

@@ -50,7 +50,7 @@ impl Silence {
 
 /// Who may ask to give up waiting, of all guests of a pool.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heeded(Arc<Mutex<Stop>>);
+pub struct Heeded(Arc<Mutex<Stop>>);
 
 impl Heeded {
     /// From now on it is this one.

@@ -34,7 +34,7 @@ const CONTRADICTS_ITSELF: Property = Property::critical("contradicts-itself");
 /// The same ops on the same image wrote something else.
 const NONDETERMINISTIC: Property = Property::critical("guest-nondeterministic");
 /// Somebody asked to stop while a guest was waited for: nothing is known of what it would have done.
-pub(crate) const GIVEN_UP: Property = Property::critical("guest-given-up");
+pub const GIVEN_UP: Property = Property::critical("guest-given-up");
 /// No guest could be had, or no program that it needs: the fault is on this machine, not in the file system.
 pub const UNAVAILABLE: Property = Property::critical("guest-unavailable");
 

@@ -20,7 +20,7 @@ use posix::{
     message::{Answer, Got, Mount, Step},
 };
 use vfs::{
-    Errno, Op, Outcome, Tree, Value,
+    Errno, Op, Outcome, Tree,
     contract::{Contract, Zeros},
     generate::{ObjectBounds, OpSet, object_ops},
     open::OpenFiles,
@@ -29,7 +29,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
     HostError, Machine,
-    machine::NoDisk,
+    machine::{NoDisk, end_together},
     runner::{HANGS, NONDETERMINISTIC, Trouble, UNAVAILABLE, cannot_mount},
     target::missing_for_any_mount,
 };
@@ -129,8 +129,7 @@ impl Life {
 
 fn said(outcome: &Outcome) -> String {
     match outcome {
-        Ok(Value::Done) => "succeeded".to_owned(),
-        Ok(value) => format!("returned {value:?}"),
+        Ok(value) => value.to_string(),
         Err(errno) => format!("failed with {errno}"),
     }
 }
@@ -255,6 +254,12 @@ impl KilledTarget {
                 (Vec::new(), Mounted { life: Arc::new(from.clone()), tree: Err(Errno::EIO), complaint })
             }
         }
+    }
+}
+
+impl Drop for KilledTarget {
+    fn drop(&mut self) {
+        end_together(std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 

@@ -52,6 +52,9 @@ pub enum HostError {
         /// What it, or what it started, said last.
         said: String,
     },
+    /// A guest made no request for a moment, and somebody asked not to wait.
+    #[error("wait for a guest: somebody asked to stop")]
+    GivenUp,
     /// A batch or its answers cannot be sent.
     #[error(transparent)]
     Message(#[from] BadMessage),
@@ -313,6 +316,16 @@ impl Drop for Machine {
     }
 }
 
+/// Ends workers, each with whatever is mounted there, and waits for all of them at once: who is stuck is waited for as
+/// long as it may take, and so many who are stuck no longer than one.
+pub(crate) fn end_together(seats: Vec<impl Send>) {
+    std::thread::scope(|scope| {
+        for seat in seats {
+            scope.spawn(move || drop(seat));
+        }
+    });
+}
+
 /// While a worker starts, the kernel looks at its disk, and finds nothing.
 pub(crate) struct NoDisk;
 
@@ -329,6 +342,16 @@ mod tests {
 
     use super::*;
 
+    impl Machine {
+        /// From now on, its keeper does not end, and is waited for so long.
+        pub(crate) fn get_stuck(&mut self, end_max: Duration) -> Pid {
+            let keeper = Pid::from_child(&self.keeper);
+            kill_process(keeper, Signal::STOP).unwrap();
+            self.end_max = end_max;
+            keeper
+        }
+    }
+
     #[test]
     fn a_keeper_that_does_not_end_is_not_waited_for() {
         let mut machine = match Machine::start(8, &[]) {
@@ -339,9 +362,7 @@ mod tests {
                 return;
             }
         };
-        let keeper = Pid::from_child(&machine.keeper);
-        machine.end_max = Duration::ZERO;
-        kill_process(keeper, Signal::STOP).unwrap();
+        let keeper = machine.get_stuck(Duration::ZERO);
         machine.end();
         assert_eq!(machine.keeper_has_cleared(), None);
         // Without us, it comes to its end all the same.

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use guest::{Complaint, Guest, GuestError, Storage};
+use guest::{Complaint, Guest, GuestError, Heeded, Storage};
 use posix::message::{Answer, Step};
 
 use crate::{HostError, Machine, MountedBy};
@@ -20,6 +20,8 @@ pub(crate) struct Start {
     /// The size of their disks.
     pub sectors: u64,
     pub mounted_by: MountedBy,
+    /// Who may ask to give up waiting for a guest.
+    pub heeded: Heeded,
 }
 
 impl Start {
@@ -28,7 +30,8 @@ impl Start {
         let commands = match &self.mounted_by {
             MountedBy::Guest(kernel) => {
                 let kernel = kernel.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-                return Ok(Place::Guest(Guest::boot(kernel, self.sectors, FIRST_CORE)?.into()));
+                let guest = Guest::boot(kernel, self.sectors, FIRST_CORE)?.heeding(self.heeded.clone());
+                return Ok(Place::Guest(guest.into()));
             }
             MountedBy::Command(command) => std::slice::from_ref(command),
             MountedBy::RunningKernel => &[],
@@ -92,7 +95,7 @@ impl From<GuestError> for HostError {
             GuestError::Hung { console } => Self::Hung { said: console },
             GuestError::Message(error) => Self::Message(error),
             GuestError::Protocol(words) => Self::Died { said: words },
-            error @ GuestError::GivenUp => Self::Died { said: error.to_string() },
+            GuestError::GivenUp => Self::GivenUp,
         }
     }
 }

@@ -14,10 +14,12 @@ use std::{
 };
 
 use disk::Image;
+use explore::Stop;
 use guest::Storage;
 
 use crate::{
     HostError,
+    machine::end_together,
     place::{Place, Start},
     runner,
     session::SessionId,
@@ -141,6 +143,11 @@ impl Pool {
         Ok(Seat { place, mounted: None, put_back: Instant::now() })
     }
 
+    /// From now on, nobody waits for a guest who is asked to stop by this.
+    pub fn heed(&self, stop: &Stop) {
+        self.start.heeded.heed(stop);
+    }
+
     /// Takes a worker back that can be used again.
     pub fn put(&self, mut seat: Seat) {
         seat.put_back = Instant::now();
@@ -149,11 +156,11 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// One after the other: to unmount one may have to wait for what is asked of the disk of another one.
+    /// To unmount one may have to wait for what is asked of the disk of another one: that is answered until the other
+    /// one is unmounted too, and refused from then on.
     fn drop(&mut self) {
-        while let Some(seat) = next(&self.idle, |_| true) {
-            drop(seat);
-        }
+        let seats = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        end_together(seats);
     }
 }
 
@@ -204,7 +211,9 @@ mod tests {
     };
 
     use disk::{Block, BlockSize, Geometry};
+    use guest::Heeded;
     use posix::loop_device;
+    use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
     use super::*;
     use crate::{MountedBy, machine::SILENCE_MAX, session::Session};
@@ -221,7 +230,8 @@ mod tests {
 
     /// A pool, and a worker of it; nothing, and a word about it, if there can be none.
     fn pool() -> Option<(Pool, Seat)> {
-        let pool = Pool::new(Start { sectors: 8, mounted_by: MountedBy::RunningKernel }, SILENCE_MAX);
+        let start = Start { sectors: 8, mounted_by: MountedBy::RunningKernel, heeded: Heeded::default() };
+        let pool = Pool::new(start, SILENCE_MAX);
         match pool.start() {
             Ok(seat) => Some((pool, seat)),
             Err(error) => {
@@ -230,6 +240,30 @@ mod tests {
                 None
             }
         }
+    }
+
+    /// How long each of the stuck is waited for: much longer than it takes to end them otherwise.
+    const END_MAX: Duration = Duration::from_secs(2);
+
+    #[test]
+    fn workers_that_are_stuck_are_waited_for_together() {
+        let Some((pool, first)) = pool() else { return };
+        let mut seats = vec![first, pool.start().unwrap(), pool.start().unwrap()];
+        let get_stuck = |seat: &mut Seat| {
+            let Place::Worker(machine) = &mut seat.place else { panic!("it is a worker") };
+            machine.get_stuck(END_MAX)
+        };
+        let keepers: Vec<Pid> = seats.iter_mut().map(get_stuck).collect();
+        seats.into_iter().for_each(|seat| pool.put(seat));
+        let begun = Instant::now();
+        drop(pool);
+        let waited = begun.elapsed();
+        for keeper in &keepers {
+            kill_process(*keeper, Signal::CONT).unwrap();
+            waitpid(Some(*keeper), WaitOptions::empty()).unwrap();
+        }
+        let one_by_one: Duration = keepers.iter().map(|_| END_MAX).sum();
+        assert!(waited >= END_MAX && waited < one_by_one, "{waited:?}");
     }
 
     fn device(seat: &Seat) -> File {

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 use check::Finding;
 use disk::{Asked, Disk, EntryKind, Image, in_order_of};
 use explore::Property;
-use guest::{Again, Live, Looked};
+use guest::{Again, GIVEN_UP, Live, Looked};
 use posix::message::{Answer, Step};
 use vfs::{Errno, Op};
 
@@ -267,6 +267,7 @@ impl Trouble {
         let (property, detail) = match self {
             Self::Host(error @ HostError::Hung { .. }) => (HANGS, error.to_string()),
             Self::Host(error @ HostError::Crashed { .. }) => (CRASHES, error.to_string()),
+            Self::Host(error @ HostError::GivenUp) => (GIVEN_UP, error.to_string()),
             Self::Nondeterministic(how) => (
                 NONDETERMINISTIC,
                 format!("the same ops on the same image, done {TRIES} times, asked for something else: {how}"),
@@ -346,6 +347,7 @@ mod tests {
         let cases = [
             (Trouble::Host(HostError::Hung { said: said() }), "host-hangs"),
             (Trouble::Host(HostError::Crashed { said: said() }), "host-crashes"),
+            (Trouble::Host(HostError::GivenUp), "guest-given-up"),
             (Trouble::Host(HostError::Died { said: said() }), "host-unavailable"),
             (Trouble::Host(HostError::Start(std::io::ErrorKind::NotFound.into())), "host-unavailable"),
             (Trouble::TooSlow, "host-unavailable"),

@@ -13,7 +13,7 @@ use std::{
 
 use check::{Finding, Promise, Repeats, Target, Task, View};
 use disk::{Disk, Image};
-use explore::Property;
+use explore::{Property, Stop};
 use posix::{
     FILE_BYTES_MAX,
     message::{Got, Step},
@@ -34,7 +34,7 @@ use crate::{
     session::Session,
 };
 use guest::{
-    Live,
+    GIVEN_UP, Heeded, Live,
     fsck::{self, Checked, Verdict},
 };
 
@@ -104,7 +104,8 @@ impl HostTarget {
             return Err(missing);
         }
         let fresh = fsck::make(&subject.file_system).map_err(|error| format!("make a file system: {error}"))?;
-        let start = Start { sectors: fresh.geometry().blocks.into(), mounted_by: subject.mounted_by.clone() };
+        let (sectors, mounted_by) = (fresh.geometry().blocks.into(), subject.mounted_by.clone());
+        let start = Start { sectors, mounted_by, heeded: Heeded::default() };
         let pool = Pool::new(start, self.silence_max);
         let runner = Runner { pool, subject };
         runner.try_command(&fresh)?;
@@ -312,7 +313,18 @@ impl Target for HostTarget {
     }
 
     fn is_of_the_machine(&self, finding: &Finding) -> bool {
-        finding.property == UNAVAILABLE
+        [UNAVAILABLE, GIVEN_UP].contains(&finding.property)
+    }
+
+    /// A worker on this machine is waited for all the same.
+    fn heed(&self, stop: &Stop) {
+        if let Some(Ok(ground)) = self.ground.get() {
+            ground.runner.pool.heed(stop);
+        }
+    }
+
+    fn gave_up(&self, property: &str) -> bool {
+        property == GIVEN_UP.name
     }
 
     fn takes_long_to_show(&self, property: &str) -> bool {
@@ -356,5 +368,36 @@ impl Target for HostTarget {
     /// Times and random numbers are the running kernel's own.
     fn repeats(&self) -> Repeats {
         Repeats::InShape
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guest::{FileSystemKind, Kernel};
+    use rustix::process::{Signal, kill_process};
+
+    use super::*;
+    use crate::place::Place;
+
+    #[test]
+    fn nobody_waits_for_a_guest_with_clocks_of_its_own_who_was_asked_to_stop() {
+        let mounted_by = MountedBy::Guest(Kernel::of_debian());
+        let target = HostTarget::new(Subject { file_system: FileSystemKind::Ext4.usual(), mounted_by });
+        if let Err(error) = target.ready() {
+            assert!(std::env::var_os("CI").is_none(), "could not {error}");
+            eprintln!("skipped: could not {error}");
+            return;
+        }
+        let stop = Stop::default();
+        target.heed(&stop);
+        let runner = &target.prepared().runner;
+        let seat = runner.empty_seat().unwrap();
+        let Place::Guest(guest) = &seat.place else { panic!("it is a guest") };
+        kill_process(guest.kernel_process().unwrap(), Signal::STOP).unwrap();
+        runner.pool.put(seat);
+        stop.stop();
+        let mounted = target.mount(&mut Disk::new(target.mkfs())).unwrap();
+        let complaint = target.complaint(&mounted).unwrap();
+        assert!(target.gave_up(complaint.property.name) && target.is_of_the_machine(&complaint), "{complaint:?}");
     }
 }

@@ -95,14 +95,15 @@ impl Display {
 /// How far the search has come.
 fn reached(progress: &Progress) -> String {
     let elapsed = progress.elapsed.as_secs_f64();
-    [
+    let parts = [
         seconds(elapsed),
         format!("{} states ({}/s)", count(progress.states), about(rate(progress.states, elapsed))),
         format!("depth {}", progress.depth),
         plural(progress.violations, "violation"),
         bytes(progress.memory_bytes),
-    ]
-    .join(" · ")
+    ];
+    let unsaved = progress.unsaved.map(|why| format!("not saved: {why}"));
+    parts.into_iter().chain(unsaved).collect::<Vec<_>>().join(" · ")
 }
 
 /// What it took; nothing for a target without ops.
@@ -131,9 +132,12 @@ mod tests {
             violations: 3,
             memory_bytes: 3 << 20,
             elapsed: Duration::from_secs(2),
+            unsaved: None,
         };
         let work = Work { ops: 400, crash_states: 900, ..Work::default() };
         assert_eq!(reached(&progress), "2.0 s · 12,000 states (6000/s) · depth 7 · 3 violations · 3.0 MiB");
+        let unsaved = Progress { unsaved: Some(io::ErrorKind::StorageFull), ..progress };
+        assert_eq!(reached(&unsaved), format!("{} · not saved: no storage space", reached(&progress)));
         assert_eq!(done(&progress, &work), "400 ops (200/s) · 900 crash states");
         assert_eq!(done(&progress, &Work::default()), "");
     }

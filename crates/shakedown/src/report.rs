@@ -1,6 +1,6 @@
 //! A run as a person reads it.
 
-use explore::Severity;
+use explore::{Limit, Severity};
 
 use crate::{
     folder::Folder,
@@ -127,8 +127,9 @@ fn reach(summary: &Summary, paint: Paint) -> String {
     if !summary.complete {
         return format!("{} what was not searched may hide more.", paint.strong("Not complete:"));
     }
-    // A complete search with a limit is one that ended at its depth.
-    let which = if summary.limits_hit.is_empty() { "that can be reached" } else { "up to this depth" };
+    let cut = summary.settings.depth_max.map(|depth| Limit::Depth(depth).to_string());
+    let is_cut = cut.is_some_and(|cut| summary.limits_hit.contains(&cut));
+    let which = if is_cut { "up to this depth" } else { "that can be reached" };
     let is_critical = |violated: &ViolationSummary| violated.severity == Severity::Critical;
     let damaged = summary.work.crash_states > 0 && summary.violations.iter().any(is_critical);
     let but = if damaged { ", but for what lies behind a critical violation" } else { "" };

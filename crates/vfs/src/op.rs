@@ -3,11 +3,11 @@
 //! An op has two written forms that say the same with the same keys: one line of text (`text.rs`) and JSON
 //! (`json.rs`).
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Errno, Fallocate, OpKind, OpenFlags, Path, Rename, WriteVia};
+use crate::{Errno, Fallocate, OpKind, OpenFlags, Path, Rename, WriteVia, tree::Sentence};
 
 /// What an op returned: a value or an errno.
 pub type Outcome = Result<Value, Errno>;
@@ -23,6 +23,18 @@ pub enum Value {
     /// The bytes that were read. In JSON they are runs of equal bytes: `{"bytes":[{"len":512,"fill":2}]}`.
     #[serde(with = "crate::json::runs")]
     Bytes(Vec<u8>),
+}
+
+/// What the op did, in words that follow it: `read("/a", offset=0, len=4) read 4 bytes of fill 2`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("succeeded"),
+            Self::Count(1) => f.write_str("wrote 1 byte"),
+            Self::Count(count) => write!(f, "wrote {count} bytes"),
+            Self::Bytes(bytes) => write!(f, "read {}", Sentence(bytes)),
+        }
+    }
 }
 
 /// A slot for an open file. Slots are named by the workload, not by the kernel, so that a trace means the same on

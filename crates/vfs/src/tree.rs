@@ -19,6 +19,7 @@ use std::{
 };
 
 pub use contents::Runs;
+pub(crate) use contents::Sentence;
 pub use diff::{Aspect, Difference, TreeDiff, diff};
 
 use serde::{Deserialize, Serialize};

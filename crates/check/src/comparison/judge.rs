@@ -185,7 +185,7 @@ impl Comparison {
         }
         let all_succeeded = outcomes.iter().all(Result::is_ok);
         let says = |outcome: &Outcome| match outcome {
-            Ok(value) if all_succeeded => format!("returned {value:?}"),
+            Ok(value) if all_succeeded => value.to_string(),
             Ok(_) => "succeeded".to_owned(),
             Err(errno) => format!("failed with {errno}"),
         };

@@ -9,9 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use check::{CheckOptions, Checkable as _, Finding, Promise, RunOptions, Target, Task, View};
+use check::{
+    CheckOptions, CheckReport, Checkable, Comparison, Finding, InProcess, Promise, RunOptions, Target, Task, View,
+};
 use disk::{BlockSize, CrashMode, Disk, Geometry, Image};
-use explore::{Limit, Property, Stop};
+use explore::{Budget, Limit, Property, Stop};
 use vfs::{Errno, Op, Outcome, Reference, Tree};
 
 const ABSENT: Property = Property::critical("absent");
@@ -65,19 +67,40 @@ impl Target for Absent {
     fn workload(&self, _: &View<'_, Self>, _: &mut Vec<Op>) {}
 }
 
+fn violated(report: &CheckReport) -> BTreeSet<&str> {
+    report.violations.iter().map(|found| found.property.as_str()).collect()
+}
+
 /// The first mount is that of the fresh file system, the next ones are those of a power cut before the first op: the
 /// recovery, what follows it, and all of that once more, to compare.
 #[test]
 fn who_could_not_be_had_is_all_that_is_told() {
     let mut met = 0;
-    for at in 0..6 {
+    for at in 0..5 {
         let target = Absent { mounts: AtomicU32::new(0), at };
         let report = target.check(CheckOptions::default(), &RunOptions::exhaustive("absent"), &mut |_, _| {}).unwrap();
-        let violated: BTreeSet<&str> = report.violations.iter().map(|found| found.property.as_str()).collect();
+        let violated = violated(&report);
         assert!(violated.iter().all(|property| *property == ABSENT.name), "{at}: {:?}", report.violations);
         met += violated.len();
     }
-    assert!(met > 2, "it was missed in {met} cases only");
+    assert_eq!(met, 5, "it was missed each time");
+}
+
+/// The second mount is that of the first remount. One that is there forgets everything, which would be found next.
+#[test]
+fn a_comparison_ends_with_who_could_not_be_had() {
+    for (at, expected, cannot_go_on) in [(1, ABSENT.name, true), (u32::MAX, "tree", false)] {
+        let absent = Absent { mounts: AtomicU32::new(0), at };
+        let sides: Vec<(String, Box<dyn Checkable>)> =
+            vec![("absent".to_owned(), Box::new(absent)), ("ref".to_owned(), Box::new(InProcess))];
+        let comparison = Comparison::new(sides).expect("both are file systems");
+        let budget = Budget { depth: Some(2), ..Budget::default() };
+        let run = RunOptions { budget, ..RunOptions::exhaustive("absent") };
+        let report = comparison.check(CheckOptions::default(), &run, &mut |_, _| {}).unwrap();
+        assert_eq!(violated(&report), BTreeSet::from([expected]), "{:?}", report.violations);
+        assert_eq!(report.limits.contains(&Limit::CannotGoOn), cannot_go_on, "{:?}", report.limits);
+        assert_eq!(report.depth, if cannot_go_on { 1 } else { 2 });
+    }
 }
 
 /// A reference whose first op does not end before somebody asks to stop, which it does itself.

@@ -284,7 +284,7 @@ fn seeded_bugs_are_named() {
         ),
         (Wrong::StaleTail, &[FILE, "truncate(\"/a\", size=4)"], "contents", "on wrong, compared with ref: /a"),
         (Wrong::Uncounted, &[FILE, "link(\"/a\", \"/b\")"], "tree", "has link count 1, expected link count 2"),
-        (Wrong::ShortCount, &[FILE, WRITE], "outcome", "returned Count(1) on wrong, and returned Count(4) on ref"),
+        (Wrong::ShortCount, &[FILE, WRITE], "outcome", "wrote 1 byte on wrong, and wrote 4 bytes on ref"),
     ];
     for (wrong, ops, property, says) in cases {
         let both = comparison(&[("wrong", Some(wrong)), ("ref", None)]);

@@ -1,12 +1,13 @@
 //! Requests that fail: an op must fail as a whole or succeed as a whole, whichever request it is.
 
-use check::{CheckOptions, Checkable, Move, Story, Trace, TraceError};
+use check::{Action, CheckOptions, Checkable, Checker, Move, Story, Trace, TraceError};
 use disk::{Block, CrashMode, Disk, Failing, Fault, IoError};
+use explore::{Stepped, System as _};
 use vfs::{Errno, contract::Contract};
 
 use crate::{
     searching::{minimised, options, search, trace_of, violated},
-    toy::{A, BAD, NOTE, SECOND_NOTE, Toy, found_if, get, put, set},
+    toy::{A, BAD, NOTE, SECOND_NOTE, Toy, create, found_if, get, put, set},
 };
 
 fn faulty(faults: u8) -> CheckOptions {
@@ -108,6 +109,25 @@ fn what_takes_two_faults_is_found_with_two() {
     assert_eq!(faults_of(&trace), [[SECOND_WRITE, undo]]);
     assert_eq!(faults_of(&minimised(&UNDOES, &trace)), [[SECOND_WRITE, undo]], "both are needed");
     assert!(trace.detail.contains("while its write 2 and its write 3 fail, it failed, but "), "{}", trace.detail);
+}
+
+#[test]
+fn a_search_that_is_told_to_end_leaves_faults_and_says_so() {
+    let checker = Checker::new(&UNDOES, faulty(2));
+    let start = checker.initial().remove(0);
+    let action = Action::Run { op: create("a"), choice: 0 };
+    let times_done = || {
+        let before = checker.work().ops;
+        let violations = Stepped::by(&checker, &start, &action).violations.len();
+        (checker.work().ops - before, violations)
+    };
+    assert_eq!(times_done(), (5, 1), "undisturbed, with each of two writes failing, or both, or the undoing too");
+    assert!(!checker.was_cut_short());
+    checker.interrupt();
+    assert_eq!(times_done(), (1, 0), "undisturbed");
+    assert!(checker.was_cut_short());
+    checker.interrupt_is_over();
+    assert_eq!(times_done(), (5, 1), "afterwards traces are made in full");
 }
 
 #[test]

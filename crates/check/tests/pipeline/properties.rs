@@ -99,7 +99,7 @@ fn what_is_said_names_the_op_and_the_values() {
         found.expect("it is violated").trace.detail
     };
     let detail = said(Kind::OneBlock, Flaw::ShortCount, Off, Mountable, "outcome");
-    assert_eq!(detail, r#"write("/a", at=end, len=1, fill=10) returned Count(0), expected Count(1)"#);
+    assert_eq!(detail, r#"write("/a", at=end, len=1, fill=10) wrote 0 bytes, expected that it wrote 1 byte"#);
     let detail = said(Kind::OneBlock, Flaw::Tired, Prefix, Mountable, "usable");
     let early = "with the power cut before the first op";
     let says = r#"after recovery, create("/a", mode=0644) failed with EROFS, expected that it succeeded"#;

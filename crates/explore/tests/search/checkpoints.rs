@@ -147,7 +147,15 @@ fn a_search_that_cannot_be_saved_goes_on() {
     let file = fresh("nowhere").join("search.checkpoint");
     let graph = connected(0);
     let search = || Search::new(&graph).checkpoint(&file, "test").save_every(Pace::States(10));
-    assert!(search().run().unwrap().complete);
+    let goes_on = |search: Search<'_, Graph>| {
+        let report = search.run().unwrap();
+        assert_eq!((report.states, report.complete), (300, true));
+        let why = format!("could not use the checkpoint {}: No such file", file.display());
+        let [limit] = &report.limits[..] else { panic!("{:?}", report.limits) };
+        assert!(limit.to_string().contains(&why), "{limit}");
+    };
+    goes_on(search());
+    goes_on(search().order(Order::IterativeDeepening(3)));
     let cut = search().budget(states(50)).run();
     assert!(matches!(cut, Err(SearchError::Checkpoint(CheckpointError::Io { .. }))), "at its end it says so");
 }

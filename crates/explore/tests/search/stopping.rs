@@ -1,8 +1,11 @@
 //! A search can be ended from outside, and tells how far it is while it runs.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
 
-use explore::{Limit, Order, Progress, Search, Stop};
+use explore::{Limit, Order, Progress, Search, Step, Stop, System};
 
 use crate::systems::{Graph, NUMBERS};
 
@@ -37,6 +40,62 @@ fn another_thread_ends_the_search() {
 fn a_search_that_is_over_sooner_is_not_interrupted() {
     let report = Search::new(&Graph::chain(3)).stop(Stop::default()).run().unwrap();
     assert!(report.complete);
+}
+
+/// A state with many actions, of which the first one takes until the search is told to end.
+#[derive(Default)]
+struct Slow {
+    asked: Stop,
+    told: AtomicBool,
+    applied: AtomicU32,
+}
+
+/// Far more than a search needs to pass on that it is to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl System for Slow {
+    type State = u32;
+    type Action = u32;
+    type Evidence = ();
+
+    fn initial(&self) -> Vec<u32> {
+        vec![0]
+    }
+
+    fn actions(&self, _: &u32, actions: &mut Vec<u32>) {
+        actions.extend(0..100);
+    }
+
+    fn apply(&self, _: &u32, action: &u32, step: &mut Step<'_, Self>) {
+        self.applied.fetch_add(1, Ordering::Relaxed);
+        self.asked.stop();
+        let start = Instant::now();
+        while !self.told.load(Ordering::Relaxed) {
+            assert!(start.elapsed() < PATIENCE, "nobody says that somebody asked");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        step.leads_to(action + 1);
+    }
+
+    fn encode(&self, state: &u32, bytes: &mut Vec<u8>) {
+        bytes.extend(state.to_le_bytes());
+    }
+
+    fn interrupt(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
+    fn was_cut_short(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn what_is_cut_short_is_not_gone_on_with() {
+    let slow = Slow::default();
+    let report = Search::new(&slow).stop(slow.asked.clone()).run().unwrap();
+    assert_eq!((report.states, report.complete), (1, false), "the state is to be expanded again");
+    assert_eq!(slow.applied.into_inner(), 1, "what comes of further actions would be thrown away");
 }
 
 const GROWING: [fn(&Progress) -> u64; 4] =

@@ -36,7 +36,7 @@ impl fmt::Display for Runs<'_> {
 }
 
 /// The form of a sentence: `4096 bytes of fill 2`, `5000 bytes (4096 of fill 2, 904 of fill 0)`.
-pub(super) struct Sentence<'a>(pub &'a [u8]);
+pub(crate) struct Sentence<'a>(pub &'a [u8]);
 
 impl fmt::Display for Sentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
