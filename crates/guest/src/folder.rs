@@ -18,7 +18,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::kernel::{DEBUG, FILE_SYSTEMS, PLAIN, PROGRAM};
+use crate::kernel::{DEBUG, FILE_SYSTEMS, PLAIN, PROGRAM, SYMBOLS};
 
 /// The folder for what can be made again.
 pub(crate) fn cache() -> Option<PathBuf> {
@@ -105,7 +105,12 @@ pub(crate) fn unfinished(cache: &Path, key: &str) -> PathBuf {
 
 /// A kernel with this key that is there and whole.
 pub(crate) fn finished(cache: &Path, key: &str) -> Option<PathBuf> {
-    of_key(cache, key).into_iter().find(|folder| folder.join(FILE_SYSTEMS).is_file())
+    of_key(cache, key).into_iter().find(|folder| is_whole(folder))
+}
+
+/// Whether a kernel's folder has all that belongs to one. An earlier build may have put less there.
+pub(crate) fn is_whole(folder: &Path) -> bool {
+    [PROGRAM, SYMBOLS, FILE_SYSTEMS].into_iter().all(|file| folder.join(file).is_file())
 }
 
 /// Removes the kernels with this key that no name means and nobody runs.
@@ -149,8 +154,9 @@ mod tests {
     fn put(cache: &Path, key: &str, program_hash: u64) -> PathBuf {
         let folder = of_program(cache, key, program_hash);
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(PROGRAM), "").unwrap();
-        fs::write(folder.join(FILE_SYSTEMS), "").unwrap();
+        for file in [PROGRAM, SYMBOLS, FILE_SYSTEMS] {
+            fs::write(folder.join(file), "").unwrap();
+        }
         folder
     }
 
@@ -181,7 +187,9 @@ mod tests {
         fs::create_dir(unfinished(cache.path(), "key")).unwrap();
         assert_eq!(finished(cache.path(), "key"), None);
         let folder = put(cache.path(), "key", 1);
-        assert_eq!((finished(cache.path(), "key"), finished(cache.path(), "ke")), (Some(folder), None));
+        assert_eq!((finished(cache.path(), "key"), finished(cache.path(), "ke")), (Some(folder.clone()), None));
+        fs::remove_file(folder.join(SYMBOLS)).unwrap();
+        assert_eq!(finished(cache.path(), "key"), None, "an earlier build has put less there");
     }
 
     #[test]

@@ -24,11 +24,11 @@ use crate::{
     Complaint, Kernel, Storage,
     console::Console,
     patience::{Heeded, LOOK_EVERY, Silence, children, computed_below},
-    randomness::Randomness,
     serve::{NoDisk, serve},
     stack,
     start::{Prepared, prepare},
     symbols,
+    variables::Variables,
     vhost::{Device, Event, Request, RequestKind, Status, VhostError},
 };
 
@@ -90,7 +90,7 @@ pub struct Guest {
     /// The batch that is being read, and the answers as far as they were written.
     batch: Vec<u8>,
     answers: Vec<u8>,
-    randomness: Option<Randomness>,
+    variables: Option<Variables>,
     kernel_process: Option<Pid>,
     program: PathBuf,
     core: usize,
@@ -118,7 +118,7 @@ impl Guest {
             waiting: None,
             batch: Vec::new(),
             answers: Vec::new(),
-            randomness: None,
+            variables: None,
             kernel_process: None,
             program: kernel.program().to_owned(),
             core,
@@ -134,7 +134,7 @@ impl Guest {
         booted.map_err(|error| guest.with_last_words(error))?;
         let peer = guest.mailbox.socket().ok_or(VhostError::BadMessage(0))?;
         let kernel_process = socket_peercred(peer).map_err(io::Error::from)?.pid;
-        guest.randomness = Some(Randomness::save(kernel_process, kernel.random_state())?);
+        guest.variables = Some(Variables::take(kernel_process, kernel.variables())?);
         guest.kernel_process = Some(kernel_process);
         Ok(guest)
     }
@@ -176,9 +176,9 @@ impl Guest {
 
     fn converse(&mut self, storage: &mut dyn Storage, batch: &[Step]) -> Result<Vec<Answer>, GuestError> {
         if batch.iter().any(|step| matches!(step, Step::Mount(_)))
-            && let Some(randomness) = &self.randomness
+            && let Some(variables) = &self.variables
         {
-            randomness.restore()?;
+            variables.restore_randomness()?;
         }
         self.batch = frame(&batch)?;
         self.answers.clear();

@@ -1,4 +1,4 @@
-//! Which kernel guests run: a program, and where in it the random state lies.
+//! Which kernel guests run: a program, and where in it the variables lie that are changed.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     folder,
-    randomness::{VARIABLES, Variable},
+    variables::{VARIABLES, Variable},
 };
 
 /// A guest kernel.
@@ -22,7 +22,7 @@ pub struct Kernel {
     /// Keeps the program from being removed, if it could be.
     _in_use: Option<Arc<File>>,
     /// Empty if nobody knows.
-    random_state: Vec<Variable>,
+    variables: Vec<Variable>,
     debug: bool,
     /// What init loads before anything else.
     modules: Vec<PathBuf>,
@@ -67,8 +67,8 @@ pub const DEBUG: &str = "debug";
 
 /// The program's name in a kernel's folder.
 pub(crate) const PROGRAM: &str = "linux";
-/// The file beside it that says where its random state lies: lines of address and length in hexadecimal, and a name.
-pub(crate) const RANDOM_STATE: &str = "random-state";
+/// The file beside it that says where its variables lie: lines of address and length in hexadecimal, and a name.
+pub(crate) const SYMBOLS: &str = "variables";
 /// The file that lists the file systems that it has, as it says itself.
 pub(crate) const FILE_SYSTEMS: &str = "file-systems";
 
@@ -108,16 +108,16 @@ impl Kernel {
         if !program.is_file() {
             return Err(broken("the program is missing"));
         }
-        let text = std::fs::read_to_string(folder.join(RANDOM_STATE));
-        let text = text.map_err(|_| broken("it is not known where its random state lies"))?;
-        let random_state = parse_symbols(&text);
-        if random_state.len() != VARIABLES.len() {
-            return Err(broken("it is not known where all of its random state lies"));
+        let text = std::fs::read_to_string(folder.join(SYMBOLS));
+        let text = text.map_err(|_| broken("it is not known where its variables lie"))?;
+        let variables = parse_symbols(&text);
+        if variables.len() != VARIABLES.len() {
+            return Err(broken("it is not known where all of its variables lie"));
         }
         let file_systems = std::fs::read_to_string(folder.join(FILE_SYSTEMS)).unwrap_or_default();
         let file_systems = file_systems.lines().map(ToOwned::to_owned).collect();
         let in_use = folder::in_use(&program).map(Arc::new);
-        Ok(Self { program, _in_use: in_use, random_state, debug, modules: Vec::new(), file_systems })
+        Ok(Self { program, _in_use: in_use, variables, debug, modules: Vec::new(), file_systems })
     }
 
     /// The kernel that Debian has built, if it is installed. It has no virtual time, and nobody knows where its random
@@ -131,7 +131,7 @@ impl Kernel {
         (program.is_file() && disk.is_file()).then(|| Self {
             program,
             _in_use: None,
-            random_state: Vec::new(),
+            variables: Vec::new(),
             debug: false,
             modules: vec![disk],
             file_systems: built_in_file_systems(&built_in),
@@ -184,8 +184,8 @@ impl Kernel {
         &self.modules
     }
 
-    pub(crate) fn random_state(&self) -> &[Variable] {
-        &self.random_state
+    pub(crate) fn variables(&self) -> &[Variable] {
+        &self.variables
     }
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn program_hash(program: &Path) -> io::Result<u64> {
     Ok(xxh3_64(&std::fs::read(program)?))
 }
 
-/// The variables of the random state in the output of `nm -S`.
+/// The variables that are changed, in the output of `nm -S`.
 pub(crate) fn parse_symbols(text: &str) -> Vec<Variable> {
     let parse = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_random_state_is_taken_from_the_symbols() {
+    fn only_what_is_changed_is_taken_from_the_symbols() {
         let text = "0000000060a0 0000000000000030 d base_crng\n0000000060001000 T start\n60b0 20 d other\n";
         let expected = Variable { name: "base_crng".to_owned(), address: 0x60a0, len: 0x30 };
         assert_eq!(parse_symbols(text), [expected]);
@@ -249,7 +249,7 @@ mod tests {
             let kernel = Kernel {
                 program: file,
                 _in_use: None,
-                random_state: Vec::new(),
+                variables: Vec::new(),
                 debug,
                 modules: Vec::new(),
                 file_systems: Vec::new(),

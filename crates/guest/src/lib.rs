@@ -5,7 +5,7 @@
 //! two batches of work it stands still in the middle of a read. So what it does follows from the bytes on the disk and
 //! from the ops, and from nothing else: "state = disk bytes" is what makes replay and sharing exact.
 //!
-//! - [`Kernel`]: which kernel, and where its random state lies.
+//! - [`Kernel`]: which kernel, and where the variables lie that are changed in it.
 //! - [`Guest`]: one running kernel, to which batches of steps are given.
 //! - [`FileSystem`], [`GuestTarget`]: any file system of the kernel as a [`check::Target`].
 //! - [`fsck`], [`Console`], [`program`]: what file systems outside of guests are checked with, too.
@@ -25,7 +25,6 @@ mod memory;
 mod patience;
 mod pool;
 mod program;
-mod randomness;
 mod runner;
 pub mod scratch;
 mod serve;
@@ -35,6 +34,7 @@ mod start;
 mod storage;
 mod symbols;
 mod target;
+mod variables;
 mod vhost;
 mod watch;
 

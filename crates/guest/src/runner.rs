@@ -41,15 +41,6 @@ pub const UNAVAILABLE: Property = Property::critical("guest-unavailable");
 /// A message costs a guest as much as ten system calls, so a session is done again in few of them.
 const OPS_IN_A_MESSAGE: usize = 64;
 
-/// How a session is done again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pace {
-    /// Many ops in a message, and of what a look does, only what is known to matter.
-    Together,
-    /// As it was done.
-    OneByOne,
-}
-
 /// Guests that do steps on one file system.
 #[derive(Debug)]
 pub(crate) struct Runner {
@@ -128,24 +119,18 @@ impl Runner {
         Ok(seat)
     }
 
-    /// A guest that was brought into a session by doing again what led there: in few messages, or if that leaves
-    /// another disk, in as many as at first, with all the looking in between.
+    /// A guest that was brought into a session by doing again what led there.
     fn brought_into(&self, session: &Session, image: &Image, mut seat: Seat) -> Result<Seat, Trouble> {
-        for pace in [Pace::Together, Pace::OneByOne] {
-            if session.failed.allocation.is_some() {
-                drop(seat);
-                seat = self.boot()?;
-            } else {
-                self.clear(&mut seat)?;
-            }
-            let reached = self.replay(&mut seat, session, pace)?;
-            let is_there = reached.hash() == image.hash();
-            seat.mounted = Some((session.id, reached));
-            if is_there {
-                return Ok(seat);
-            }
+        if session.failed.allocation.is_some() {
+            drop(seat);
+            seat = self.boot()?;
+        } else {
+            self.clear(&mut seat)?;
         }
-        Err(Trouble::Nondeterministic)
+        let reached = self.replay(&mut seat, session)?;
+        let is_there = reached.hash() == image.hash();
+        seat.mounted = Some((session.id, reached));
+        if is_there { Ok(seat) } else { Err(Trouble::Nondeterministic) }
     }
 
     /// Unmounts whatever is mounted, on a copy of its disk that is thrown away. A kernel that cannot, or that warns
@@ -221,7 +206,7 @@ impl Runner {
     }
 
     /// Does again what led to a session; what the disk looks like then.
-    fn replay(&self, seat: &mut Seat, session: &Session, pace: Pace) -> Result<Image, Trouble> {
+    fn replay(&self, seat: &mut Seat, session: &Session) -> Result<Image, Trouble> {
         let mut disk = Again::new(session.base.clone());
         disk.fail(&session.failed.requests);
         let mounted = self.mount(seat, &mut disk, &again(self.mount_step(), session.failed.allocation))?;
@@ -230,7 +215,7 @@ impl Runner {
         }
         disk.fail(&[]);
         run(seat, &mut disk, &[Step::Observe])?;
-        if session.saw_failures() || pace == Pace::OneByOne {
+        if session.saw_failures() {
             // Requests fail by their number, and looking makes requests, too.
             for done in &session.done {
                 disk.fail(&done.failed.requests);

@@ -21,9 +21,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
     Guest, Kernel, folder,
-    kernel::{DEBUG, FILE_SYSTEMS, PLAIN, PROGRAM, RANDOM_STATE, parse_symbols, program_hash},
-    randomness::VARIABLES,
+    kernel::{DEBUG, FILE_SYSTEMS, PLAIN, PROGRAM, SYMBOLS, parse_symbols, program_hash},
     serve::NoDisk,
+    variables::VARIABLES,
 };
 
 /// What is to be built.
@@ -227,7 +227,7 @@ fn store(objects: &Path, cache: &Path, key: &str, debug: bool) -> Result<PathBuf
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
     let found = parse_symbols(&symbols);
     if let Some(missing) = VARIABLES.iter().find(|name| !found.iter().any(|variable| variable.name == **name)) {
-        return Err(BuildError::Unfit(format!("the variable {missing}, in which random numbers would be kept")));
+        return Err(BuildError::Unfit(format!("the variable {missing}, without which nothing is the same twice")));
     }
     let folder = folder::of_program(cache, key, program_hash(&built)?);
     let lines = found.iter().map(|one| format!("{:x} {:x} d {}\n", one.address, one.len, one.name));
@@ -236,14 +236,17 @@ fn store(objects: &Path, cache: &Path, key: &str, debug: bool) -> Result<PathBuf
         fs::remove_dir_all(&new)?;
     }
     fs::create_dir_all(&new)?;
-    fs::write(new.join(RANDOM_STATE), lines.collect::<String>())?;
+    fs::write(new.join(SYMBOLS), lines.collect::<String>())?;
     fs::copy(&built, new.join(PROGRAM))?;
     fs::write(new.join(FILE_SYSTEMS), file_systems_of(&new, debug)?.join("\n") + "\n")?;
-    if folder.exists() {
+    if folder::is_whole(&folder) {
         fs::remove_dir_all(&new)?;
-    } else {
-        fs::rename(&new, &folder)?;
+        return Ok(folder);
     }
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::rename(&new, &folder)?;
     Ok(folder)
 }
 

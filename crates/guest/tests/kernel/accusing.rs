@@ -187,7 +187,7 @@ fn what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked() 
     let cache = tempfile::tempdir().unwrap();
     let script = format!("#!/bin/sh\nexec {} \"$@\" loglevel=8\n", kernel.join("linux").display());
     let chatting = put_kernel(cache.path(), &script);
-    for file in ["random-state", "file-systems"] {
+    for file in ["variables", "file-systems"] {
         fs::copy(kernel.join(file), chatting.join(file)).unwrap();
     }
     let name = "accusing::what_a_kernel_says_once_is_reported_if_it_says_it_before_anything_is_asked";
@@ -221,10 +221,7 @@ fn put_kernel(cache: &Path, program: &str) -> PathBuf {
     let file = kernels.join("none/linux");
     fs::write(&file, program).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    let names = ["base_crng", "crngs", "batched_entropy_u8", "batched_entropy_u16", "batched_entropy_u32"];
-    let names = names.iter().chain(&["batched_entropy_u64", "input_pool"]);
-    let symbols: Vec<String> = names.map(|name| format!("1000 30 d {name}\n")).collect();
-    fs::write(kernels.join("none/random-state"), symbols.concat()).unwrap();
+    fs::write(kernels.join("none/variables"), crate::variables_of_no_kernel()).unwrap();
     fs::write(kernels.join("none/file-systems"), "ext2\n").unwrap();
     kernels.join("none")
 }

@@ -222,6 +222,37 @@ fn a_session_goes_on_from_wherever_it_is_restored() {
     }
 }
 
+/// What an op finds in caches, and what is looked at between two ops, decides how often the kernel reads its clock. That
+/// must not decide when a thread of btrfs writes a tree: here it would once in some eighty ops, if reading took time.
+#[test]
+fn it_does_not_matter_how_often_the_clock_was_read() {
+    const FILES: usize = 60;
+    const OPS_DONE: usize = 100;
+    let Some(target) = target(FileSystemKind::Btrfs.usual()) else { return };
+    let name = |number: usize| format!("/d/f{}", number % FILES);
+    let made = (0..FILES).map(|number| format!("create(\"{}\")", name(number)));
+    let used = (0..).map(|number| {
+        let (one, another) = (name(7 * number), name(11 * number + 3));
+        match number % 6 {
+            0 | 3 => format!("rename(\"{one}\", \"{another}\")"),
+            1 => format!("unlink(\"{one}\")"),
+            4 => format!("fsync(\"{one}\")"),
+            _ => format!("write(\"{one}\", offset=0, len={}, fill=3)", 1000 + 997 * number),
+        }
+    });
+    let ops: Vec<String> = std::iter::once("mkdir(\"/d\")".to_owned()).chain(made).chain(used).take(OPS_DONE).collect();
+    let mut disk = Disk::new(target.mkfs());
+    let mut mounted = target.mount(&mut disk).unwrap();
+    for (index, op) in (0..).zip(&ops) {
+        // The guest has gone on with something else, and is brought back to each state before it goes on from there.
+        let (mut elsewhere, mut other) = (mounted.clone(), disk.clone());
+        let _ = target.step(&mut elsewhere, &mut other, &mut task("create(\"/other\")", index)).unwrap();
+        assert_eq!(target.complaint(&elsewhere), None, "instead of {op}");
+        let _ = target.step(&mut mounted, &mut disk, &mut task(op, index)).unwrap();
+        assert_eq!(target.complaint(&mounted), None, "{op}");
+    }
+}
+
 /// A disk that is not what the ops left is noticed, and not worked on.
 #[test]
 fn a_disk_that_is_another_one_is_noticed() {

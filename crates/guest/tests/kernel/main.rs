@@ -40,6 +40,13 @@ fn target(file_system: FileSystem) -> Option<GuestTarget> {
     kernel().map(|_| GuestTarget::new(file_system, guest::PLAIN))
 }
 
+/// What stands beside a kernel about its variables, for one that has none.
+fn variables_of_no_kernel() -> String {
+    let random_state = ["base_crng", "crngs", "batched_entropy_u8", "batched_entropy_u16", "batched_entropy_u32"];
+    let others = ["batched_entropy_u64", "input_pool", "time_travel_ext_waiting"];
+    random_state.iter().chain(&others).map(|name| format!("1000 30 d {name}\n")).collect()
+}
+
 fn task(op: &str, index: u32) -> Task {
     let op: Op = op.parse().expect("a test's op");
     Task { op, index: OpIndex(index), choice: 0, pc: 0, registers: [0; 12] }

@@ -74,10 +74,7 @@ fn a_kernel_that_is_no_kernel_is_told() {
     let script = folder.path().join("linux");
     std::fs::write(&script, "#!/bin/sh\necho Kernel panic - not today\n").unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let names = ["base_crng", "crngs", "batched_entropy_u8", "batched_entropy_u16", "batched_entropy_u32"];
-    let symbols: Vec<String> =
-        names.iter().chain(&["batched_entropy_u64", "input_pool"]).map(|name| format!("1000 30 d {name}\n")).collect();
-    std::fs::write(folder.path().join("random-state"), symbols.concat()).unwrap();
+    std::fs::write(folder.path().join("variables"), crate::variables_of_no_kernel()).unwrap();
     let kernel = guest::Kernel::in_folder(folder.path(), false).unwrap();
     let error = Guest::boot(&kernel, 128, 0).unwrap_err();
     let GuestError::Died { console } = &error else { panic!("{error}") };
