@@ -44,7 +44,8 @@ fn target(file_system: FileSystem) -> Option<GuestTarget> {
 fn variables_of_no_kernel() -> String {
     let random_state = ["base_crng", "crngs", "batched_entropy_u8", "batched_entropy_u16", "batched_entropy_u32"];
     let others = ["batched_entropy_u64", "input_pool", "time_travel_ext_waiting"];
-    random_state.iter().chain(&others).map(|name| format!("1000 30 d {name}\n")).collect()
+    let lines: Vec<String> = random_state.iter().chain(&others).map(|name| format!("1000 30 d {name}\n")).collect();
+    lines.concat()
 }
 
 fn task(op: &str, index: u32) -> Task {
