@@ -32,7 +32,7 @@ use crate::{
     live::{Live, Shared},
     names,
     snapshots::Job,
-    state::{Change, Existence},
+    state::{Change, Existence, State},
     times::Time,
 };
 
@@ -306,7 +306,9 @@ impl Filesystem for Server {
     ) {
         let mut live = self.shared.serve();
         live.pages.passed(id(ino));
-        let written = live.state.write(id(ino), offset, bytes, Time::now());
+        let is_writeback = flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let write = if is_writeback { State::write_back } else { State::write };
+        let written = write(&mut live.state, id(ino), offset, bytes, Time::now());
         if written.is_ok() && flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
             live.state.drop_privileges(id(ino), &caller(request));
         }
