@@ -32,7 +32,7 @@ use crate::{
     live::{Live, Shared},
     names,
     snapshots::Job,
-    state::{Change, Existence, State},
+    state::{Change, Existence},
     times::Time,
 };
 
@@ -300,15 +300,18 @@ impl Filesystem for Server {
         offset: u64,
         bytes: &[u8],
         flags: WriteFlags,
-        _: OpenFlags,
+        opened: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
         let mut live = self.shared.serve();
         live.pages.passed(id(ino));
-        let is_writeback = flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-        let write = if is_writeback { State::write_back } else { State::write };
-        let written = write(&mut live.state, id(ino), offset, bytes, Time::now());
+        let written = if flags.contains(WriteFlags::FUSE_WRITE_CACHE) {
+            live.state.write_back(id(ino), offset, bytes, Time::now())
+        } else {
+            let offset = live.place_of_write(id(ino), offset, opened.0 & libc::O_APPEND != 0);
+            live.state.write(id(ino), offset, bytes, Time::now())
+        };
         if written.is_ok() && flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
             live.state.drop_privileges(id(ino), &caller(request));
         }
