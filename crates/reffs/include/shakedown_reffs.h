@@ -11,11 +11,16 @@
  * A snapshot is the whole file system: names, contents, attributes, times. What was stored through a shared mapping is
  * part of it, written back (msync) or not. Making one and going back to it costs what changed and which files were read
  * or written in between, not what exists: the kernel drops the pages of these files, and reads them again when needed.
- * After a restore the kernel's caches are right: names, attributes, and the pages of files that are open or mapped. A
- * file that is open and exists in the snapshot has the contents of the snapshot; one that does not exist there gives
- * ESTALE. Positions of open files and locks stay what they were.
+ * After a restore the kernel's caches are right: names, attributes, sizes, and the pages of files that are open or
+ * mapped. A file that is open and exists in the snapshot has the contents and the size of the snapshot; one that does
+ * not exist there gives ESTALE. Positions of open files and locks stay what they were.
  *
- * Saving and restoring while other processes write is safe; whether each write comes before or after is open.
+ * Sizes need a server that is root (CAP_DAC_READ_SEARCH), on a directory over which nothing else was mounted, and Linux
+ * 5.9. Else the kernel cannot be made to ask for the size of a file that stays open: appends, mappings, sendfile and
+ * copy_file_range go by the one before the restore until somebody calls fstat on the file.
+ *
+ * Saving and restoring while other processes write is safe; whether each write comes before or after is open. An append
+ * goes to the end of the file as it is then.
  *
  * Only root and the user who mounted may use these; others get EPERM. Elsewhere than on such a mount, ENOTTY.
  */

@@ -54,7 +54,8 @@ impl Client {
         self.ask::<{ opcode::<Key>(SAVE) }, _>(key.to_ne_bytes())
     }
 
-    /// Goes back to the state under a key, which stays kept.
+    /// Goes back to the state under a key, which stays kept. If the mount is not root's, the kernel may go by the size
+    /// before of a file that stays open, until somebody asks for its attributes.
     ///
     /// # Errors
     /// `ENOENT`: there is none; or as [`Client::save`].

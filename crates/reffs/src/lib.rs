@@ -13,6 +13,7 @@ mod mount;
 mod names;
 mod pickle;
 mod server;
+mod sizes;
 mod snapshots;
 mod state;
 mod times;

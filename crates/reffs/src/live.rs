@@ -1,12 +1,13 @@
 //! The file system as it is now, with what the kernel knows of it, behind one lock.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use fuser::{FileHandle, INodeNo};
-use vfs::{Errno, NodeId, reference::Removal};
+use vfs::{Errno, NodeId, NodeKind, reference::Removal};
 
 use crate::{
     attr::id,
@@ -22,6 +23,8 @@ pub struct Live {
     pub lookups: Lookups,
     pub pages: Pages,
     pub dirs: OpenDirs,
+    /// Files that a restore gave another size, for as long as the kernel may not know it.
+    pub resized: BTreeSet<NodeId>,
     /// How many requests were answered from the state or changed it.
     pub served: u64,
 }
@@ -37,7 +40,8 @@ impl Shared {
     /// A file system that belongs to a user.
     pub fn new(state: State, owner: u32) -> Arc<Self> {
         let (lookups, pages, dirs) = (Lookups::default(), Pages::default(), OpenDirs::default());
-        Arc::new(Self { live: Mutex::new(Live { state, lookups, pages, dirs, served: 0 }), owner })
+        let live = Live { state, lookups, pages, dirs, resized: BTreeSet::new(), served: 0 };
+        Arc::new(Self { live: Mutex::new(live), owner })
     }
 
     /// The live state. A request that panicked has changed nothing that others rely on: each change is one call.
@@ -63,6 +67,15 @@ impl Live {
     pub fn settle(&mut self, lost: NodeId) {
         if !self.lookups.knows(lost) {
             self.state.let_go(lost);
+        }
+    }
+
+    /// Where to write what a program writes there. The kernel has looked for the end of the file if this is an append,
+    /// and may have done so before a restore.
+    pub fn place_of_write(&self, id: NodeId, offset: u64, is_append: bool) -> u64 {
+        match self.state.node(id).map(|(node, _)| &node.kind) {
+            Ok(NodeKind::File(contents)) if is_append && self.resized.contains(&id) => contents.size(),
+            _ => offset,
         }
     }
 

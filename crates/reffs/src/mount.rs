@@ -23,6 +23,7 @@ use vfs::{contents::BLOCK_SIZE, reference::Owner};
 use crate::{
     live::Shared,
     server::Server,
+    sizes::Sizes,
     snapshots::Snapshots,
     state::{Room, State},
     times::Time,
@@ -127,7 +128,7 @@ impl Mount {
         let watcher = Watcher::start(&dir, &source)?;
         let server = Server { shared: Arc::clone(&shared), jobs };
         let mut session = Session::new(server, &dir, &config(&source, options))?;
-        let snapshots = Snapshots::new(shared, session.notifier());
+        let snapshots = Snapshots::new(shared, session.notifier(), Sizes::start(dir.clone())?);
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
         spawn("snapshots").stack_size(SNAPSHOT_STACK_BYTES).spawn(move || snapshots.run(&to_do))?;
         let (end, ended) = channel();

@@ -300,13 +300,18 @@ impl Filesystem for Server {
         offset: u64,
         bytes: &[u8],
         flags: WriteFlags,
-        _: OpenFlags,
+        opened: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
         let mut live = self.shared.serve();
         live.pages.passed(id(ino));
-        let written = live.state.write(id(ino), offset, bytes, Time::now());
+        let written = if flags.contains(WriteFlags::FUSE_WRITE_CACHE) {
+            live.state.write_back(id(ino), offset, bytes, Time::now())
+        } else {
+            let offset = live.place_of_write(id(ino), offset, opened.0 & libc::O_APPEND != 0);
+            live.state.write(id(ino), offset, bytes, Time::now())
+        };
         if written.is_ok() && flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) {
             live.state.drop_privileges(id(ino), &caller(request));
         }

@@ -11,7 +11,8 @@
 //! pages of the kernel until these are dropped, so whatever file it may have pages of is told to drop them *before* a
 //! state is saved or exchanged: each change comes in as a write. This costs what was read or written since the last
 //! time, and less than that did. If anything was served meanwhile, the kernel may have cached it, and what an exchange
-//! made different is told again.
+//! made different is told again. Sizes that are different now are the one thing that it must know at once, and not when
+//! somebody asks it: see [`crate::sizes`].
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +35,7 @@ use crate::{
     live::Shared,
     names,
     pickle::{self, number},
+    sizes::Sizes,
     state::State,
 };
 
@@ -54,16 +56,25 @@ enum Notice {
     Name(NodeId, Arc<str>),
 }
 
+/// What the kernel may remember of one state that is not so in another.
+#[derive(Debug, Default)]
+struct Stale {
+    notices: Vec<Notice>,
+    /// Files that have another size.
+    resized: BTreeSet<NodeId>,
+}
+
 /// The states that are kept.
 pub struct Snapshots {
     shared: Arc<Shared>,
     notifier: Notifier,
+    sizes: Sizes,
     kept: BTreeMap<u64, State>,
 }
 
 impl Snapshots {
-    pub fn new(shared: Arc<Shared>, notifier: Notifier) -> Self {
-        Self { shared, notifier, kept: BTreeMap::new() }
+    pub fn new(shared: Arc<Shared>, notifier: Notifier, sizes: Sizes) -> Self {
+        Self { shared, notifier, sizes, kept: BTreeMap::new() }
     }
 
     /// Does jobs until there are none to come.
@@ -115,22 +126,30 @@ impl Snapshots {
 
     /// Puts another state in place of the live one.
     fn replace(&self, mut next: State) {
-        let (notices, served) = {
+        let (Stale { notices, resized }, served) = {
             let mut live = self.shared.lock();
             let pages = live.pages.take();
             (stale(&live.state, &next, &live.lookups, &pages), live.served)
         };
         self.send(notices);
-        let again = {
+        let Stale { notices, resized } = {
             let mut live = self.shared.lock();
             next.fs.continue_identities_of(&live.state.fs);
             let nameless: Vec<NodeId> = next.fs.nameless().collect();
             nameless.into_iter().filter(|id| !live.lookups.knows(*id)).for_each(|id| next.let_go(id));
-            let again = (live.served != served).then(|| stale(&live.state, &next, &live.lookups, &BTreeSet::new()));
+            let again = if live.served == served {
+                Stale { resized, ..Stale::default() }
+            } else {
+                stale(&live.state, &next, &live.lookups, &BTreeSet::new())
+            };
+            live.resized.clone_from(&again.resized);
             live.state = next;
             again
         };
-        self.send(again.unwrap_or_default());
+        self.send(notices);
+        self.sizes.refresh(resized);
+        // Whoever looks for an end from here on finds the restored one.
+        self.shared.lock().resized.clear();
     }
 
     /// Tells the kernel. What it does not have it need not drop, and once it is gone there is nobody to tell.
@@ -145,9 +164,9 @@ impl Snapshots {
     }
 }
 
-/// What the kernel may remember of one state that is not so in the other, and the pages of these files.
-fn stale(old: &State, new: &State, lookups: &Lookups, pages: &BTreeSet<NodeId>) -> Vec<Notice> {
-    let mut notices = Vec::new();
+/// What the kernel must be told, and that it must drop the pages of these files.
+fn stale(old: &State, new: &State, lookups: &Lookups, pages: &BTreeSet<NodeId>) -> Stale {
+    let mut stale = Stale::default();
     let nodes = new.fs.changed_since(&old.fs);
     let times = old.times.differences(&new.times, |left, right| left == right).into_iter().map(NodeId);
     let all = nodes.into_iter().chain(times).chain(pages.iter().copied());
@@ -155,14 +174,19 @@ fn stale(old: &State, new: &State, lookups: &Lookups, pages: &BTreeSet<NodeId>) 
     for id in changed {
         let (old, new) = (old.fs.node(id), new.fs.node(id));
         let same_contents = match (old.map(|node| &node.kind), new.map(|node| &node.kind)) {
-            (Some(NodeKind::File(old)), Some(NodeKind::File(new))) => old.shared_with(new),
+            (Some(NodeKind::File(old)), Some(NodeKind::File(new))) => {
+                if old.size() != new.size() {
+                    stale.resized.insert(id);
+                }
+                old.shared_with(new)
+            }
             (Some(NodeKind::File(_)), None) => false,
             _ => true,
         } && !pages.contains(&id);
-        notices.extend(changed_names(old, new).into_iter().map(|name| Notice::Name(id, name)));
-        notices.push(if same_contents { Notice::Attributes(id) } else { Notice::Everything(id) });
+        stale.notices.extend(changed_names(old, new).into_iter().map(|name| Notice::Name(id, name)));
+        stale.notices.push(if same_contents { Notice::Attributes(id) } else { Notice::Everything(id) });
     }
-    notices
+    stale
 }
 
 fn changed_names(old: Option<&Arc<Node>>, new: Option<&Arc<Node>>) -> Vec<Arc<str>> {

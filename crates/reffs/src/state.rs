@@ -237,8 +237,7 @@ impl State {
     /// `EFBIG`, `ENOSPC`, or it is not a file.
     pub fn write(&mut self, id: NodeId, offset: u64, bytes: &[u8], now: Time) -> Result<usize, Errno> {
         let contents = self.contents(id)?;
-        let end = offset.checked_add(bytes.len() as u64).filter(|end| *end <= FILE_SIZE_MAX).ok_or(Errno::EFBIG)?;
-        let end = fitting(contents, offset..end, self.left().blocks);
+        let end = fitting(contents, offset..end_of_write(offset, bytes)?, self.left().blocks);
         let len = usize::try_from(end - offset).unwrap_or(bytes.len());
         if len == 0 && !bytes.is_empty() {
             return Err(Errno::ENOSPC);
@@ -246,6 +245,19 @@ impl State {
         self.edit(id, |contents| contents.write(offset, &bytes[..len]))?;
         self.modified(id, now);
         Ok(len)
+    }
+
+    /// Writes what the kernel had in its pages, all or nothing: of a writeback it notices whether it failed, but not
+    /// how much was written.
+    ///
+    /// # Errors
+    /// As [`State::write`].
+    pub fn write_back(&mut self, id: NodeId, offset: u64, bytes: &[u8], now: Time) -> Result<usize, Errno> {
+        let range = offset..end_of_write(offset, bytes)?;
+        if self.contents(id)?.blocks_missing(range) > self.left().blocks {
+            return Err(Errno::ENOSPC);
+        }
+        self.write(id, offset, bytes, now)
     }
 
     /// Takes the set-id bits that a change by this user takes, and what capabilities the file gave.
@@ -356,6 +368,10 @@ fn blocks(node: &Node) -> u64 {
         NodeKind::File(contents) => contents.blocks(),
         NodeKind::Dir(_) | NodeKind::Symlink(_) | NodeKind::Special(_) => 0,
     }
+}
+
+fn end_of_write(offset: u64, bytes: &[u8]) -> Result<u64, Errno> {
+    offset.checked_add(bytes.len() as u64).filter(|end| *end <= FILE_SIZE_MAX).ok_or(Errno::EFBIG)
 }
 
 /// Where a write ends that may take only so many new blocks.

@@ -1,10 +1,17 @@
 //! Nothing stays mounted, whoever is killed.
 
-use std::fs;
+use std::{
+    fs,
+    thread::{self, sleep},
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Served, wait_until};
+use super::{Served, snapshots::start, wait_until};
+
+/// A server is killed so often, each time at another moment.
+const TRIES: u32 = 5;
 
 /// The watcher of a server: its child.
 fn watcher(server: u32) -> Option<Pid> {
@@ -32,6 +39,24 @@ fn a_server_that_is_killed_leaves_no_mount() {
     served.server.wait().unwrap();
     wait_until("it is unmounted", || !served.is_mounted());
     wait_until("the watcher is gone", || !is_alive(watcher));
+}
+
+/// It waits for an answer of its own then, which nobody will give.
+#[test]
+fn a_server_that_is_killed_while_it_restores_leaves_no_mount() {
+    for _ in 0..TRIES {
+        let Some((mut served, client)) = start() else { return };
+        let path = served.path("f");
+        fs::write(&path, "saved").unwrap();
+        client.save(1).unwrap();
+        let restoring =
+            thread::spawn(move || while fs::write(&path, "changed").is_ok() && client.restore(1).is_ok() {});
+        sleep(Duration::from_millis(20));
+        served.server.kill().unwrap();
+        served.server.wait().unwrap();
+        wait_until("it is unmounted", || !served.is_mounted());
+        restoring.join().unwrap();
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod attributes;
 mod ending;
 mod header;
 mod mapped;
+mod resized;
 mod snapshots;
 mod suites;
 mod usable;

@@ -3,13 +3,17 @@
 
 use std::{
     fs::{self, File, OpenOptions},
+    io::ErrorKind,
     os::unix::fs::{FileExt as _, OpenOptionsExt as _},
 };
 
 use memmap2::MmapMut;
 use rustix::fs::OFlags;
 
-use super::snapshots::{map, start};
+use super::{
+    Served,
+    snapshots::{map, start},
+};
 
 /// A file of two pages, and a mapping of it through which nothing was stored yet.
 fn mapped(path: &std::path::Path) -> (File, MmapMut) {
@@ -77,4 +81,18 @@ fn a_mapping_of_what_was_just_written_is_noticed() {
     let bytes = fs::read(&path).unwrap();
     assert_eq!((bytes[1], bytes[4096]), (b'1', b'-'));
     assert!(!served.path("other").exists());
+}
+
+#[test]
+fn what_was_stored_and_has_no_room_is_not_called_written() {
+    let Some(served) = Served::with(64 << 10, 4) else { return };
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(served.path("f")).unwrap();
+    file.set_len(1 << 20).unwrap();
+    let mut mapped = map(&file);
+    let mut store = |pages: usize| {
+        mapped.chunks_mut(4096).take(pages).for_each(|page| page[0] = b'x');
+        mapped.flush().map_err(|error| error.kind())
+    };
+    assert_eq!(store(8), Ok(()));
+    assert_eq!(store(256), Err(ErrorKind::StorageFull));
 }
