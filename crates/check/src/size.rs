@@ -36,6 +36,12 @@ enum End {
 fn reach(op: &Op) -> Option<(&File, End)> {
     let at = |offset: u64, len: u64| End::At(offset.saturating_add(len));
     match op {
+        // Linux takes offsets as signed numbers: a negative one reaches nothing, since the call fails.
+        Op::Write { at: WriteAt::Offset(offset), .. } | Op::Fallocate { offset, .. } | Op::Msync { offset, .. }
+            if offset.cast_signed() < 0 =>
+        {
+            None
+        }
         Op::Write { file, at: WriteAt::Offset(offset), data, .. } => Some((file, at(*offset, data.len))),
         Op::Write { file, at: WriteAt::End, data, .. } => Some((file, End::Behind(data.len))),
         Op::Truncate { file, size } => Some((file, End::At(*size))),
@@ -75,6 +81,11 @@ mod tests {
             ("read(\"/a\", offset=0, len=70)", true),
             ("read(\"/a\", offset=0, len=71)", false),
             ("unlink(\"/a\")", true),
+            ("write(\"/b\", offset=0xfffffffffffff830, len=5000, fill=1)", true),
+            ("write(\"/b\", offset=0x7ffffffffffff830, len=5000, fill=1)", false),
+            ("fallocate(\"/b\", offset=0xfffffffffffff830, len=5000)", true),
+            ("msync(\"/b\", offset=0xfffffffffffff830, len=5000)", true),
+            ("fallocate(\"/b\", how=insert_range, offset=0xfffffffffffff830, len=5000)", true),
         ] {
             assert_eq!(fits(&op.parse().unwrap(), &tree, 100), expected, "{op}");
             assert!(fits(&op.parse().unwrap(), &tree, u64::MAX), "{op}");

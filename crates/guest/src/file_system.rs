@@ -12,7 +12,7 @@ use vfs::{
         Contract,
         promises::{self, Promise},
     },
-    generate::{ObjectBounds, OpSet, WritePlaces},
+    generate::{ObjectBounds, OpSet},
 };
 
 use crate::{
@@ -313,7 +313,7 @@ impl FileSystem {
 /// so they are left to scripts.
 fn bounds(ops: OpSet) -> ObjectBounds {
     let ops = ops.without(OpSet::of(&[OpKind::Open, OpKind::Close]));
-    ObjectBounds { ops, write_places: WritePlaces::End, ..ObjectBounds::default() }
+    ObjectBounds { ops, ..ObjectBounds::default() }
 }
 
 /// How far a workload goes on a file system that nobody knows: with all ops, and what most make of `fallocate`.
@@ -330,6 +330,8 @@ pub fn bounds_of_any() -> ObjectBounds {
 
 #[cfg(test)]
 mod tests {
+    use vfs::{Reference, WriteAt, generate::object_ops, open::OpenFiles};
+
     use super::*;
 
     #[test]
@@ -343,6 +345,25 @@ mod tests {
         let without = FileSystem { journal: false, ..FileSystemKind::Ext4.usual() };
         assert!(without.recovers_by_fsck() && !without.is_checked());
         assert_eq!(without.contract(), Contract::Synced);
+    }
+
+    /// An `fsync` that has nothing to allocate goes other ways than one after an append, and so does what fills a hole.
+    #[test]
+    fn a_search_overwrites_appends_and_leaves_holes() {
+        let bounds = ObjectBounds { ops: OpSet::of(&[OpKind::Write]), ..FileSystemKind::Ext4.usual().bounds() };
+        let places = |size: u64| -> Vec<WriteAt> {
+            let mut reference = Reference::new();
+            for op in ["create(\"/a\")".to_owned(), format!("truncate(\"/a\", size={size})")] {
+                reference.apply(&op.parse().unwrap()).unwrap();
+            }
+            let ops = object_ops(&reference.tree(), &OpenFiles::new(), &bounds).into_iter();
+            ops.map(|op| if let Op::Write { at, .. } = op { at } else { panic!("{op}") }).collect()
+        };
+        let [first, second] = [0, 4096].map(WriteAt::Offset);
+        for size in [0, 4096, 8192] {
+            assert_eq!(places(size), [first, second], "{size}");
+        }
+        assert_eq!(places(2048), [first, second, WriteAt::End]);
     }
 
     #[test]

@@ -159,8 +159,8 @@ impl Kernel {
         if file_system.is_empty() {
             return Some("mount anything: say what, as in 'guest:other?type=ext2,mkfs=\"mke2fs -q {dev}\"'".to_owned());
         }
-        let remedy = "build one with: shakedown kernel build [--enable OPTION]";
-        Some(format!("use {file_system}: the guest kernel does not have it; {remedy}"))
+        let remedy = "if it is one, build a kernel with: shakedown kernel build [--enable OPTION]";
+        Some(format!("use {file_system}: the guest kernel has no file system of that name; {remedy}"))
     }
 
     /// How much memory it gets, as it is told: enough for every file system, and little to set up. Debugging aids take

@@ -213,6 +213,8 @@ impl Volume for Mounted<'_> {
             Op::Write { file: File::Path(path), at, data, via: WriteVia::Buffered } => {
                 let file = regular(self, path)?;
                 let offset = if let WriteAt::Offset(offset) = at { *offset } else { file.size };
+                // A kernel takes offsets as signed numbers, and asks no file system about a negative one.
+                i64::try_from(offset).map_err(|_| Errno::EINVAL)?;
                 let len = usize::try_from(data.len).map_err(|_| Errno::EFBIG)?;
                 self.write_inode(file.number, offset, &vec![data.fill; len]).map_err(errno)?;
                 return Ok(Value::Count(data.len));

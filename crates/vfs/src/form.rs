@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::{Data, Fallocate, Fd, File, Op, OpKind, OpenFlags, Path, Rename, WriteAt, WriteVia, nearest::Suggestion};
+use crate::{
+    Data, Fallocate, Fd, File, Op, OpKind, OpenFlags, Path, Rename, WriteAt, WriteVia, nearest::Suggestion,
+    path::InvalidPath,
+};
 
 /// The permission bits of a new file where none are given.
 const FILE_MODE: u32 = 0o644;
@@ -317,7 +320,10 @@ impl FromArg for Path {
     fn from_arg(arg: Arg) -> Result<Self, String> {
         let expected = || "a path in quotes that starts with '/'".to_owned();
         match arg {
-            Arg::Text(text) => Path::new(&text).map_err(|_| expected()),
+            Arg::Text(text) => Path::new(&text).map_err(|error| match error {
+                InvalidPath::NotAbsolute(_) => expected(),
+                InvalidPath::ZeroByte(_) => "a path without a zero byte, at which it would end".to_owned(),
+            }),
             Arg::Word(_) | Arg::Number(_) => Err(expected()),
         }
     }

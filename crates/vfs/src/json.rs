@@ -160,6 +160,10 @@ mod tests {
             (r#"{"op":"unlink","path":"/f","mode":1}"#, "unlink takes no argument `mode` here"),
             (r#"{"op":"unlink","path":"/f","path":"/g"}"#, "unlink takes no argument `path` here"),
             (r#"{"op":"unlink","path":"f"}"#, "`path` of unlink must be a path in quotes that starts with '/'"),
+            (
+                r#"{"op":"unlink","path":"/f\u0000"}"#,
+                "`path` of unlink must be a path without a zero byte, at which it would end",
+            ),
             (r#"{"op":"close","fd":256}"#, "`fd` of close must be a number from 0 to 255"),
             (r#"{"op":"close","fd":-1}"#, "expected a string or a whole number that is not negative"),
             (r#"{"path":"/f"}"#, "missing field `op`"),

@@ -5,15 +5,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// An absolute path. Cheap to clone; any bytes that UTF-8 allows may stand between the slashes, so that odd names
-/// (empty components, `.`, `..`, names that are too long) can be asked for.
+/// (empty components, `.`, `..`, names that are too long) can be asked for; but for a zero byte, at which the text ends
+/// for every call.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Path(Arc<str>);
 
-/// A path that does not start at the root.
+/// A text that is no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("use the path {0:?}: it does not start with '/'")]
-pub struct NotAbsolute(String);
+pub enum InvalidPath {
+    /// It does not start at the root.
+    #[error("use the path {0:?}: it does not start with '/'")]
+    NotAbsolute(String),
+    /// No call can pass it on.
+    #[error("use the path {0:?}: it has a zero byte, at which it would end")]
+    ZeroByte(String),
+}
 
 impl Path {
     /// The root directory.
@@ -24,9 +31,13 @@ impl Path {
     /// Checks that the text is absolute.
     ///
     /// # Errors
-    /// The text does not start with `/`.
-    pub fn new(text: &str) -> Result<Self, NotAbsolute> {
-        if text.starts_with('/') { Ok(Self(Arc::from(text))) } else { Err(NotAbsolute(text.to_owned())) }
+    /// The text does not start with `/`, or it has a zero byte.
+    pub fn new(text: &str) -> Result<Self, InvalidPath> {
+        match text {
+            _ if text.contains('\0') => Err(InvalidPath::ZeroByte(text.to_owned())),
+            _ if text.starts_with('/') => Ok(Self(Arc::from(text))),
+            _ => Err(InvalidPath::NotAbsolute(text.to_owned())),
+        }
     }
 
     /// The path of `name` in this directory.
@@ -54,9 +65,9 @@ impl Path {
 }
 
 impl TryFrom<String> for Path {
-    type Error = NotAbsolute;
+    type Error = InvalidPath;
 
-    fn try_from(text: String) -> Result<Self, NotAbsolute> {
+    fn try_from(text: String) -> Result<Self, InvalidPath> {
         Self::new(&text)
     }
 }

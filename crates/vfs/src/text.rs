@@ -303,6 +303,10 @@ mod tests {
             ("unlink(\"/f", "column 11: expected a closing '\"', found the end"),
             ("unlink(\"/f\" mode)", "column 13: expected ',' or ')', found 'm'"),
             ("unlink(\"f\")", "column 8: `path` of unlink must be a path in quotes that starts with '/'"),
+            (
+                "create(\"/a\\u{0}b\")",
+                "column 8: `path` of create must be a path without a zero byte, at which it would end",
+            ),
             ("unlink()", "column 8: unlink needs an argument `path`"),
             ("unlink(\"/f\", mode=1)", "column 14: unlink takes no argument `mode` here"),
             ("close(fd=1, fd=2)", "column 13: close takes no argument `fd` here"),

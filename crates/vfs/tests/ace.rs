@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use vfs::{
-    Reference,
+    Errno, Op, Reference, WriteAt,
     generate::ace::{Bounds, Chosen, Kind, SETS},
 };
 
@@ -56,6 +56,29 @@ fn a_set_holds_each_workload_once() {
         let set = bounds(name).set().unwrap();
         assert_eq!((set.given(), set.len()), (given, different), "{name}");
     }
+}
+
+/// A file that was cut to nothing is then written to, or allocated, before its first byte: by the tool too, where the
+/// call fails and the rest goes on.
+#[test]
+fn some_offsets_are_negative() {
+    let negative = |op: &Op| match op {
+        Op::Write { at: WriteAt::Offset(offset), .. } | Op::Fallocate { offset, .. } => offset.cast_signed() < 0,
+        _ => false,
+    };
+    let mut count = 0;
+    bounds("ace-seq2").each(|workload| {
+        let ops = Bounds::ops(workload);
+        let Some(at) = ops.iter().position(negative) else { return };
+        count += 1;
+        if count == 1 {
+            let mut reference = Reference::new();
+            let outcomes: Vec<_> = ops.iter().map(|op| reference.apply(op)).collect();
+            assert_eq!(outcomes[at], Err(Errno::EINVAL), "{ops:?}");
+            assert!(outcomes[..at].iter().chain(&outcomes[at + 1..]).all(Result::is_ok), "{ops:?}: {outcomes:?}");
+        }
+    });
+    assert_eq!(count, 240);
 }
 
 fn workloads(name: &str) -> Vec<Vec<String>> {

@@ -1,6 +1,9 @@
 //! J-lang: what its calls become, and what is said of lines that are none.
 
-use vfs::generate::jlang::{is_jlang, parse};
+use vfs::{
+    Errno, Reference, Value,
+    generate::jlang::{is_jlang, parse},
+};
 
 const EXAMPLE: &str = "# define
 test
@@ -78,6 +81,34 @@ fn every_call_means_ops() {
 fn our_own_form_is_not_taken_for_it() {
     assert!(is_jlang(EXAMPLE) && is_jlang("  # run\n"));
     assert!(!is_jlang("# run this twice\nsync()\n") && !is_jlang("sync()\n") && !is_jlang(""));
+    // A comment of ours may be the word that begins a section of theirs.
+    assert!(!is_jlang("# setup\nmkdir(\"/d\")\n\n# run\nsync()\n") && !is_jlang("# run\n--- one\nsync()\n"));
+}
+
+#[test]
+fn what_only_the_program_of_crashmonkey_knows_does_nothing() {
+    assert_eq!(parse("# define\nfoo \n# run \nsync\ncheckpoint \n").unwrap(), ["sync()".parse().unwrap()]);
+}
+
+#[test]
+fn a_file_is_opened_for_each_slot_and_not_for_more() {
+    let names: Vec<String> = (0..=256).map(|number| format!("f{number}")).collect();
+    let text = |files: usize| {
+        let opens: Vec<String> = names[..files].iter().map(|name| format!("open {name} O_RDWR|O_CREAT 0777")).collect();
+        format!("# define\n{}\n# run\n{}\n{}\n", names.join("\n"), opens.join("\n"), opens[0])
+    };
+    assert_eq!(parse(&text(256)).unwrap()[255].to_string(), "open(\"/f255\", O_CREAT|O_RDWR, mode=0777, fd=255)");
+    let error = parse(&text(257)).unwrap_err();
+    assert_eq!((error.line, &*error.what), (516, "\"/f256\" is one file more than the 256 that a workload can open"));
+}
+
+#[test]
+fn a_negative_offset_is_an_op_that_fails() {
+    let text =
+        "# define\nfoo\n# run\nopen foo O_RDWR|O_CREAT 0777\nfalloc foo 0 -2000 5000\nwrite foo -2000 5000\nsync\n";
+    let mut reference = Reference::new();
+    let outcomes: Vec<_> = parse(text).unwrap().iter().map(|op| reference.apply(op)).collect();
+    assert_eq!(outcomes[1..], [Err(Errno::EINVAL), Err(Errno::EINVAL), Ok(Value::Done)]);
 }
 
 #[test]
@@ -92,6 +123,7 @@ fn a_wrong_line_is_named() {
             "open foo O_RDWR|O_CREATE 0777",
             "read line 4 of the workload: \"O_RDWR|O_CREATE\" is not made of flags of open",
         ),
+        ("falloc foo 0 4096 addToSetup foo", "read line 4 of the workload: falloc does not have 5 arguments"),
         ("mkdir foo 999", "read line 4 of the workload: \"999\" is no octal number"),
         ("truncate foo much", "read line 4 of the workload: \"much\" is no size"),
         ("# check", "read line 4 of the workload: there is no section \"check\""),
@@ -99,6 +131,10 @@ fn a_wrong_line_is_named() {
     for (run, expected) in cases {
         assert_eq!(said(run), expected);
     }
+    assert_eq!(
+        parse("# define\nA/foo\nfoo\nA/foo\nAfoo\n# run\n").unwrap_err().to_string(),
+        "read line 5 of the workload: calls would name both /A/foo and /Afoo \"Afoo\": paths lose their slashes there"
+    );
     assert_eq!(
         parse("foo\n# run\n").unwrap_err().to_string(),
         "read line 1 of the workload: it stands before the first section"

@@ -45,7 +45,7 @@ fn odd_text() -> impl Strategy<Value = String> {
 }
 
 fn path() -> impl Strategy<Value = Path> {
-    odd_text().prop_map(|text| Path::new(&format!("/{text}")).unwrap())
+    odd_text().prop_map(|text| Path::new(&format!("/{}", text.replace('\0', ""))).unwrap())
 }
 
 fn shared_text() -> impl Strategy<Value = Arc<str>> {

@@ -102,11 +102,12 @@ fn call(op: &Op) -> String {
 }
 
 fn has_zero_byte(op: &Op) -> bool {
-    let more = match op {
-        Op::Symlink { target: text, .. } | Op::Setxattr { name: text, .. } | Op::Removexattr { name: text, .. } => text,
-        _ => "",
-    };
-    op.paths().iter().map(|path| path.as_str()).chain([more]).any(|text| text.contains('\0'))
+    match op {
+        Op::Symlink { target: text, .. } | Op::Setxattr { name: text, .. } | Op::Removexattr { name: text, .. } => {
+            text.contains('\0')
+        }
+        _ => false,
+    }
 }
 
 fn by(file: &File) -> String {

@@ -174,7 +174,7 @@ const C_ONLY: &str = r#"
     rmdir("/h/k/../k/")
     unlink("/")
     mkdir("/", mode=0755)
-    create("/zero\u{0}byte", mode=0644)
+    symlink("zero\u{0}byte", "/zero")
     close(fd=0)
     close(fd=0)
     create("/h/x", mode=0777)
@@ -242,7 +242,7 @@ fn shell_says_up_front_what_it_cannot_do() {
         ("mkdir(\"/f\", mode=01777)", "mode"),
         ("chown(\"/f\")", "owner"),
         ("setxattr(\"/f\", \"user.a\", len=40000, fill=1)", "argument"),
-        ("unlink(\"/zero\\u{0}\")", "zero byte"),
+        ("symlink(\"zero\\u{0}\", \"/s\")", "zero byte"),
     ];
     let ground = Ground::new("sh-cannot");
     for (op, why) in cases {

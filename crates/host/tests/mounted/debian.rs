@@ -34,5 +34,5 @@ fn one_that_it_does_not_have_is_said_to_be_missing() {
         return;
     }
     let error = in_debian(FileSystemKind::F2fs.usual()).ready().unwrap_err();
-    assert!(error.contains("use f2fs: the guest kernel does not have it"), "{error}");
+    assert!(error.contains("use f2fs: the guest kernel has no file system of that name"), "{error}");
 }

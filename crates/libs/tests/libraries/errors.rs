@@ -8,7 +8,7 @@ use vfs::{Errno, Op, Outcome, Reference};
 
 const BEFORE: [&str; 3] = [r#"create("/f")"#, r#"mkdir("/d")"#, r#"create("/d/g")"#];
 
-const WRONG: [&str; 20] = [
+const WRONG: [&str; 21] = [
     r#"create("/f")"#,
     r#"create("/d")"#,
     r#"create("/no/f")"#,
@@ -29,6 +29,7 @@ const WRONG: [&str; 20] = [
     r#"rename("/f", "/d")"#,
     r#"rename("/d", "/f")"#,
     r#"write("/d", offset=0, len=1, fill=1)"#,
+    r#"write("/f", offset=0xfffffffffffff830, len=1, fill=1)"#,
 ];
 
 fn run(target: &impl Target, disk: &mut Disk, op: &Op) -> Outcome {

@@ -1,9 +1,9 @@
 //! The search for a reading of the found tree that breaks nothing.
 //!
 //! The identities of found nodes mean nothing, so names decide: the root is the root, and what stands under a name of a
-//! directory may be any node that the name's history since its floor contains. A node with two names must be one node
-//! in both readings, and two found nodes are never the same one. Every reading is tried until one breaks nothing;
-//! otherwise the one that breaks least is reported.
+//! directory may be any node that the name's history since its floor contains. A found node with two names must be one
+//! node in both readings, and two found nodes are the same one only where that never had two names at once. Every
+//! reading is tried until one breaks nothing; otherwise the one that breaks least is reported.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -147,11 +147,19 @@ impl Search<'_> {
         allowed.retain(|node| {
             node.is_some_and(|node| match (attempt.reading.get(&child), attempt.taken.get(&node)) {
                 (Some((known, _)), _) => *known == node,
-                (None, Some(_)) => false,
-                (None, None) => self.same_kind(child, node),
+                (None, Some(_)) if self.had_two_names(node) => false,
+                (None, _) => self.same_kind(child, node),
             })
         });
         allowed
+    }
+
+    /// Whether a node had two names at one moment since everything was pinned. One that never did may be found under
+    /// each name as a node by itself: so does a file system without link counts show half a rename. That breaks
+    /// `atomic`, where names are judged together.
+    fn had_two_names(&self, node: NodeId) -> bool {
+        let states = self.chain.states(node, self.floors.everything());
+        states.iter().any(|(_, state)| !state.is_dir() && state.nlink > 1)
     }
 
     fn same_kind(&self, found: NodeId, node: NodeId) -> bool {
@@ -204,13 +212,23 @@ impl Search<'_> {
             None => "absent".to_owned(),
             Some((child, node)) => match attempt.reading.get(&child) {
                 Some((_, elsewhere)) => format!("another name of `{elsewhere}`"),
-                None => things::describe(node),
+                None => match self.taken(attempt, child, name) {
+                    Some(elsewhere) => format!("{}, but not the one that is `{elsewhere}`", things::describe(node)),
+                    None => things::describe(node),
+                },
             },
         };
         let thing = Thing::Name(name.0, name.1.clone());
         let held = |child, value: &Value| matches!(value, Value::Child(Some(node)) if self.same_kind(child, *node));
         let ever = child.is_none_or(|child| self.chain.values(&thing, 0).iter().any(|(value, _)| held(child, value)));
         self.report.name(&thing, floor, found, ever, path)
+    }
+
+    /// Where the node was found that this name should lead to.
+    fn taken<'b>(&self, attempt: &'b Attempt, child: NodeId, name: &Name) -> Option<&'b Path> {
+        let allowed = self.chain.children(name, self.floors.name(name)).into_iter().flatten();
+        let taken = allowed.filter(|node| self.same_kind(child, *node)).find_map(|node| attempt.taken.get(&node))?;
+        attempt.reading.get(taken).map(|(_, path)| path)
     }
 
     /// Every name was read: what remains is how the values go together.

@@ -17,7 +17,9 @@
 //!   difference.
 //! - **Below `atomic`, names are independent.** A renamed file may be found under both names or none. What is in a
 //!   directory that is itself missing is not judged: the directory's own name is.
-//! - **Two found nodes are never one node of the reference**, from `synced` on. A copy is another file.
+//! - **Two found nodes are never one node of the reference**, from `synced` on: a copy is another file. Below `atomic`
+//!   there is one exception, a node that never had two names at once and is found under several of those that it had
+//!   one after the other. A file system without link counts shows a rename in part like this, which `atomic` forbids.
 //! - **A name without a node counts as absent** below `atomic`, which forbids it.
 //! - **Nothing reads as zero.** Size and bytes may come from different ops. A moment at which the file did not reach an
 //!   offset therefore allows a zero there, after an extension as well as before a truncation: file systems zero the

@@ -13,6 +13,8 @@ use crate::{Data, Fallocate, Fd, File, Op, OpenFlags, Path, Rename, WriteAt, Wri
 
 pub use parse::{ParseJlangError, is_jlang, parse};
 
+/// How many files have a slot.
+const SLOTS: usize = 1 << u8::BITS;
 /// How much of a mapping is made durable.
 const MSYNC_LEN: u64 = 8192;
 /// The one attribute that is set and removed, and its value.
@@ -70,16 +72,22 @@ pub enum Call {
 /// Where in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first byte. One that J-lang has as a negative number wraps around, and no file system takes it.
+    /// The first byte. One that J-lang has as a negative number wraps around: no file system takes it, the call fails.
     pub offset: u64,
     /// How many.
     pub len: u64,
 }
 
-/// A file that a call works on was not opened.
+/// A call that cannot be an op.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not open here")]
-pub struct NotOpen(Path);
+pub enum LowerError {
+    /// The file that it works on was not opened.
+    #[error("{0:?} is not open here")]
+    NotOpen(Path),
+    /// It opens one more file than there are slots.
+    #[error("{0:?} is one file more than the {SLOTS} that a workload can open")]
+    NoSlot(Path),
+}
 
 /// Turns calls into ops, one workload at a time.
 #[derive(Debug, Default)]
@@ -99,11 +107,11 @@ impl Lowering {
     /// One more call.
     ///
     /// # Errors
-    /// It works on a file that is not open.
-    pub fn push(&mut self, call: Call) -> Result<(), NotOpen> {
+    /// It works on a file that is not open, or opens one for which there is no slot.
+    pub fn push(&mut self, call: Call) -> Result<(), LowerError> {
         let op = match call {
-            Call::Open(path, flags, mode) => self.open(path, flags, mode),
-            Call::OpenDir(path) => self.open(path, OPEN_DIR, 0),
+            Call::Open(path, flags, mode) => self.open(path, flags, mode)?,
+            Call::OpenDir(path) => self.open(path, OPEN_DIR, 0)?,
             Call::Close(path) => self.close(&path)?,
             Call::Mkdir(path, mode) => Op::Mkdir { path, mode },
             Call::Rmdir(path) => Op::Rmdir { path },
@@ -114,7 +122,7 @@ impl Lowering {
             Call::Write(path, range) => self.write(&path, range, WriteVia::Buffered)?,
             Call::Dwrite(path, range) => {
                 let closed = self.close(&path)?;
-                let opened = self.open(path.clone(), OPEN_DIRECT, 0);
+                let opened = self.open(path.clone(), OPEN_DIRECT, 0)?;
                 let written = self.write(&path, range, WriteVia::Direct)?;
                 self.ops.extend([closed, opened, written]);
                 self.close(&path)?
@@ -142,30 +150,31 @@ impl Lowering {
     }
 
     /// Slots are numbered in the order in which they are first used, so that workloads that begin alike have the same.
-    fn open(&mut self, path: Path, flags: OpenFlags, mode: u32) -> Op {
-        let next = Fd(u8::try_from(self.slots.len()).unwrap_or(u8::MAX));
-        let (fd, is_open) = self.slots.entry(path.clone()).or_insert((next, false));
-        *is_open = true;
-        Op::Open { path, flags, mode, fd: *fd }
+    fn open(&mut self, path: Path, flags: OpenFlags, mode: u32) -> Result<Op, LowerError> {
+        let known = self.slots.get(&path).map(|(fd, _)| *fd);
+        let next = || u8::try_from(self.slots.len()).map(Fd).map_err(|_| LowerError::NoSlot(path.clone()));
+        let fd = known.map_or_else(next, Ok)?;
+        self.slots.insert(path.clone(), (fd, true));
+        Ok(Op::Open { path, flags, mode, fd })
     }
 
-    fn close(&mut self, path: &Path) -> Result<Op, NotOpen> {
+    fn close(&mut self, path: &Path) -> Result<Op, LowerError> {
         match self.slots.get_mut(path) {
             Some((fd, is_open @ true)) => {
                 *is_open = false;
                 Ok(Op::Close { fd: *fd })
             }
-            _ => Err(NotOpen(path.clone())),
+            _ => Err(LowerError::NotOpen(path.clone())),
         }
     }
 
-    fn file(&self, path: &Path) -> Result<File, NotOpen> {
+    fn file(&self, path: &Path) -> Result<File, LowerError> {
         let slot = self.slots.get(path).filter(|(_, is_open)| *is_open);
-        slot.map(|(fd, _)| File::Fd(*fd)).ok_or_else(|| NotOpen(path.clone()))
+        slot.map(|(fd, _)| File::Fd(*fd)).ok_or_else(|| LowerError::NotOpen(path.clone()))
     }
 
     /// Each write of a workload has a fill of its own, so that what is found can be told apart.
-    fn write(&mut self, path: &Path, Range { offset, len }: Range, via: WriteVia) -> Result<Op, NotOpen> {
+    fn write(&mut self, path: &Path, Range { offset, len }: Range, via: WriteVia) -> Result<Op, LowerError> {
         let file = self.file(path)?;
         self.fill = self.fill.wrapping_add(1).max(1);
         Ok(Op::Write { file, at: WriteAt::Offset(offset), data: Data { len, fill: self.fill }, via })

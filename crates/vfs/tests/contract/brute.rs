@@ -145,7 +145,8 @@ impl Brute {
             let chosen: Names = (0..names.len())
                 .filter_map(|index| Some((names[index].clone(), values[index][choice[index]]?)))
                 .collect();
-            if let Some(reading) = self.read(found, &chosen)
+            let may_be_two = |node| self.never_had_two_names(floors.everything, node);
+            if let Some(reading) = self.read(found, &chosen, &may_be_two)
                 && reading.iter().all(|(node, state)| {
                     self.attributes_allowed(&floors, *node, state) && self.content_allowed(&floors, *node, state)
                 })
@@ -260,7 +261,7 @@ impl Brute {
             let at = *moments.last().unwrap();
             attributes.insert((node, which), value(&self.trees[at]));
         }
-        let Some(reading) = self.read(found, &chosen) else { return false };
+        let Some(reading) = self.read(found, &chosen, &|_| false) else { return false };
         let in_found = |name: &&Name| reading.iter().any(|(node, _)| *node == name.0);
         self.names
             .iter()
@@ -283,7 +284,7 @@ impl Brute {
         });
         moments.into_iter().any(|(moment, in_part)| {
             let tree = &self.trees[moment];
-            let Some(reading) = self.read(found, &names_of(tree)) else { return false };
+            let Some(reading) = self.read(found, &names_of(tree), &|_| false) else { return false };
             let pinned = |name: &Name| {
                 self.child_values(name, Self::name_floor(&floors, name)).contains(&names_of(tree).get(name).copied())
             };
@@ -325,13 +326,23 @@ impl Brute {
         at(moment).is_some_and(exact) || write.is_some_and(in_part)
     }
 
-    /// Which node each found node is if these are the names, provided that the found names are the same.
-    fn read<'a>(&self, found: &'a Tree, names: &Names) -> Option<BTreeMap<NodeId, &'a Node>> {
+    fn never_had_two_names(&self, start: usize, node: NodeId) -> bool {
+        self.trees[start..].iter().all(|tree| names_of(tree).values().filter(|child| **child == node).count() < 2)
+    }
+
+    /// Which node each found node is if these are the names, provided that the found names are the same, and that no
+    /// two found nodes are one that may not be two.
+    fn read<'a>(
+        &self,
+        found: &'a Tree,
+        names: &Names,
+        may_be_two: &dyn Fn(NodeId) -> bool,
+    ) -> Option<Vec<(NodeId, &'a Node)>> {
         let mut read: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         let mut next = vec![(found.root, self.trees[0].root)];
         while let Some((id, node)) = next.pop() {
-            match read.insert(node, id) {
-                Some(known) if known == id => continue,
+            match read.insert(id, node) {
+                Some(known) if known == node => continue,
                 Some(_) => return None,
                 None => {}
             }
@@ -351,9 +362,9 @@ impl Brute {
             }
             next.extend(entries.into_iter().flatten().map(|(name, child)| (*child, here[&**name])));
         }
-        let distinct: BTreeSet<&NodeId> = read.values().collect();
-        (distinct.len() == read.len())
-            .then(|| read.iter().map(|(node, id)| (*node, &**found.node(*id).unwrap())).collect())
+        let found_as = |node: &NodeId| read.values().filter(|other| *other == node).count();
+        let sound = read.values().all(|node| found_as(node) == 1 || may_be_two(*node));
+        sound.then(|| read.iter().map(|(id, node)| (*node, &**found.node(*id).unwrap())).collect())
     }
 
     fn mountable(&self, found: &Tree) -> bool {

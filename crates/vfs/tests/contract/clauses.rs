@@ -105,6 +105,15 @@ fn synced() {
             refused: &[(r#"create("/f"); create("/g")"#, "pinned-name")],
             ..CASE
         },
+        Case {
+            name: "nor is it if it has only one of them later",
+            base: r#"create("/f")"#,
+            ops: r#"link("/f", "/g"); rename("/f", "/h")"#,
+            contract: Synced,
+            allowed: &[r#"create("/g"); link("/g", "/h")"#, r#"create("/f"); link("/f", "/g"); link("/g", "/h")"#],
+            refused: &[(r#"create("/f"); create("/h")"#, "pinned-name")],
+            ..CASE
+        },
     ]);
 }
 
@@ -122,6 +131,30 @@ fn synced_beyond_the_pin_itself() {
                 r#"create("/g"); write("/g", offset=0, len=4, fill=1)"#,
                 r#"create("/g"); write("/g", offset=0, len=4, fill=1); link("/g", "/f")"#,
             ],
+            ..CASE
+        },
+        Case {
+            name: "without link counts, a file that shows both names is two",
+            base: r#"mkdir("/d")"#,
+            ops: r#"create("/a"); sync(); rename("/a", "/d/a"); chmod("/d/a", mode=0600)"#,
+            contract: Synced,
+            allowed: &[
+                r#"create("/a"); mkdir("/d"); create("/d/a")"#,
+                r#"create("/a", mode=0600); mkdir("/d"); create("/d/a")"#,
+            ],
+            refused: &[
+                (r#"create("/a"); mkdir("/d"); create("/d/a"); truncate("/d/a", size=1)"#, "pinned-size"),
+                (r#"create("/a"); mkdir("/d"); mkdir("/d/a")"#, "never-held"),
+            ],
+            ..CASE
+        },
+        Case {
+            name: "so is a directory, with all that is in it",
+            base: r#"mkdir("/d"); create("/d/f")"#,
+            ops: r#"rename("/d", "/e")"#,
+            contract: Synced,
+            allowed: &[r#"mkdir("/d"); create("/d/f"); mkdir("/e"); create("/e/f")"#],
+            refused: &[(r#"mkdir("/d"); create("/d/f"); mkdir("/e")"#, "pinned-name")],
             ..CASE
         },
         Case {

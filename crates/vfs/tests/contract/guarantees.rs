@@ -148,8 +148,21 @@ fn how_values_go_together_whatever_was_pinned() {
                     r#"create("/a"); write("/a", offset=0, len=1, fill=1); link("/a", "/b")"#,
                     &["sync", "rename", "ordered", "prefix"],
                 ),
+                (
+                    r#"create("/a"); write("/a", offset=0, len=1, fill=1);
+                       create("/b"); write("/b", offset=0, len=1, fill=1)"#,
+                    &["sync", "rename", "ordered", "prefix"],
+                ),
                 ("", &["sync", "rename", "ordered", "prefix"]),
             ],
+            ..CASE
+        },
+        Case {
+            name: "half a rename is no matter of what was synced before it",
+            base: r#"mkdir("/d"); create("/a")"#,
+            ops: r#"sync(); rename("/a", "/d/a")"#,
+            in_force: &["sync", "rename", "ordered", "prefix"],
+            found: &[(r#"mkdir("/d"); create("/a"); create("/d/a")"#, &["rename", "ordered", "prefix"])],
             ..CASE
         },
         Case {

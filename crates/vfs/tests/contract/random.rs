@@ -151,20 +151,36 @@ fn disturb(random: &mut Rng, nodes: &mut BTreeMap<NodeId, Node>, root: NodeId) {
     let (victim, copy) = (pick(random, &ids), NodeId(1000));
     let name: Arc<str> = Arc::from(pick(random, &["a", "b", "z"]));
     let duplicate = nodes[&victim].clone();
-    match (random.usize(..5), &mut nodes.get_mut(&victim).unwrap().kind) {
-        (0, NodeKind::File(bytes)) => *bytes = bytes.iter().map(|_| pick(random, &[0, 1, 3, 9])).collect(),
-        (1, NodeKind::Dir(entries)) => drop(entries.remove(&name)),
-        (2, NodeKind::File(_)) => {
+    match (random.usize(..7), &mut nodes.get_mut(&victim).unwrap().kind) {
+        (0 | 1, NodeKind::File(bytes)) => *bytes = bytes.iter().map(|_| pick(random, &[0, 1, 3, 9])).collect(),
+        (2, NodeKind::Dir(entries)) => drop(entries.remove(&name)),
+        (3, NodeKind::File(_)) => {
             let NodeKind::Dir(entries) = &mut nodes.get_mut(&root).unwrap().kind else { unreachable!() };
             entries.insert(name, victim);
         }
-        (3, NodeKind::File(_)) => {
+        (4, NodeKind::File(_)) => {
             let NodeKind::Dir(entries) = &mut nodes.get_mut(&root).unwrap().kind else { unreachable!() };
             entries.insert(name, copy);
             nodes.insert(copy, duplicate);
         }
+        (5, _) => part(nodes, victim),
         _ => nodes.get_mut(&victim).unwrap().mode = pick(random, &[0o600, 0o777]),
     }
+}
+
+/// Makes a node of its own of each name of a node.
+fn part(nodes: &mut BTreeMap<NodeId, Node>, victim: NodeId) {
+    let (duplicate, mut copies, mut numbers) = (nodes[&victim].clone(), BTreeMap::new(), 2000..);
+    for node in nodes.values_mut() {
+        let NodeKind::Dir(entries) = &mut node.kind else { continue };
+        let mut names = BTreeMap::clone(entries);
+        for child in names.values_mut().filter(|child| **child == victim) {
+            *child = NodeId(numbers.next().unwrap());
+            copies.insert(*child, duplicate.clone());
+        }
+        *entries = names.into();
+    }
+    nodes.extend(copies);
 }
 
 /// Drops what cannot be reached, gives every node another identity and counts links, once in a while wrongly. A

@@ -27,6 +27,11 @@ fn atomic() {
             refused: &[
                 ("", "rename-atomic"),
                 (r#"create("/g"); write("/g", offset=0, len=4, fill=1); link("/g", "/f")"#, "rename-atomic"),
+                (
+                    r#"create("/f"); write("/f", offset=0, len=4, fill=1);
+                       create("/g"); write("/g", offset=0, len=4, fill=1)"#,
+                    "rename-atomic",
+                ),
             ],
             ..CASE
         },
@@ -422,6 +427,20 @@ fn breaches_read_as_sentences() {
             said(F1, r#"rename("/f", "/g")"#, ""),
             "after the crash `/f` is absent and `/g` is absent: op 1, `rename(\"/f\", \"/g\")`, is seen in one and not \
              in the other",
+        ),
+        (
+            said(
+                r#"mkdir("/d")"#,
+                r#"create("/a"); sync(); rename("/a", "/d/a")"#,
+                r#"create("/a"); mkdir("/d"); create("/d/a")"#,
+            ),
+            "after the crash `/d/a` is there and `/a` is there: op 3, `rename(\"/a\", \"/d/a\")`, is seen in one and \
+             not in the other",
+        ),
+        (
+            said(r#"create("/f"); link("/f", "/g")"#, "", r#"create("/f"); create("/g")"#),
+            "`/g` was durable at the start as a file of 0 bytes; after the crash it is a file of 0 bytes, but not the \
+             one that is `/f`",
         ),
         (
             said("", r#"create("/f"); create("/g")"#, r#"create("/g")"#),

@@ -52,9 +52,13 @@ const CALLS: [&str; 23] = [
     "none",
 ];
 
-/// Whether a text is J-lang rather than our own form: it has a section with a `# define` or a `# run` of its own.
+/// Whether a text is J-lang rather than our own form, in which `# run` is a comment: it has a section, and the first
+/// line that is no comment is neither an op of ours, which has its arguments in brackets, nor the name of a workload.
 pub fn is_jlang(text: &str) -> bool {
-    text.lines().any(|line| matches!(section(line), Some(Ok(_))))
+    let lines = || text.lines().map(str::trim);
+    let first = lines().find(|line| !line.is_empty() && !line.starts_with('#'));
+    let is_ours = |line: &str| line.contains('(') || line.starts_with("---");
+    !first.is_some_and(is_ours) && lines().any(|line| matches!(section(line), Some(Ok(_))))
 }
 
 /// The workload in a text of J-lang.
@@ -110,7 +114,11 @@ impl Reader {
     fn define(&mut self, line: &str) -> Result<(), String> {
         let path = if line == "test" { "/".to_owned() } else { format!("/{line}") };
         let path = Path::new(&path).map_err(|error| error.to_string())?;
-        self.names.insert(line.replace('/', ""), path);
+        let name = line.replace('/', "");
+        if let Some(known) = self.names.get(&name).filter(|known| **known != path) {
+            return Err(format!("calls would name both {known} and {path} {name:?}: paths lose their slashes there"));
+        }
+        self.names.insert(name, path);
         Ok(())
     }
 
@@ -147,7 +155,7 @@ impl Reader {
             ["fsync", file] => Call::Fsync(path(file)?),
             ["fdatasync", file] => Call::Fdatasync(path(file)?),
             ["sync"] => Call::Sync,
-            ["none"] | ["checkpoint", _] => return Ok(None),
+            ["none" | "checkpoint"] | ["checkpoint", _] => return Ok(None),
             _ => return Err(unknown(words)),
         }))
     }
