@@ -51,7 +51,7 @@
 //!   failed leaves, and a caller can look. The whole change must be there.
 //!
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
-//! put back. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
+//! put back. Both may have it for the same op, one with `ENOSPC` and the other with `EFBIG`. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
 //! excused where an op through a slot asks for more and changes nothing that can be seen. And
 //!
 //! - **Names that belong to the file system.** What mkfs or fsck of a guest or of the host puts into the root is left
@@ -242,6 +242,14 @@ impl Growth {
             false => Self::None,
         }
     }
+}
+
+/// Whether a file would get longer by an op that no target did. A slot leads nowhere here, so that what is reached
+/// through one is unseen.
+pub(crate) fn growth_by_reference(op: &Op, before: &Tree) -> Growth {
+    let mut reference = Reference::from_tree(before);
+    let _ = reference.apply(op);
+    Growth::between(before, &reference.tree())
 }
 
 /// What must be seen for a file to count as longer. One that is reached through a slot may have no name any more, and

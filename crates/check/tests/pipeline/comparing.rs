@@ -42,6 +42,8 @@ enum Wrong {
     NoRoomToRemove {
         never_overwrites: bool,
     },
+    /// It has no room for what is written.
+    NoRoomToWrite,
     /// A write finds the file too long, however long it is.
     TooLong,
     /// What was cut off is there again when the file is made longer.
@@ -86,7 +88,7 @@ impl Target for Kept {
     }
 
     fn has_one_supply(&self) -> bool {
-        !Target::needs_room_to_free(self)
+        !Target::needs_room_to_free(self) && self.wrong != Wrong::NoRoomToWrite
     }
 
     fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -96,6 +98,7 @@ impl Target for Kept {
                 Err(Errno::ENOSPC)
             }
             (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
+            (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
                 let data = vfs::Data { len: *size, fill: 7 };
@@ -332,6 +335,27 @@ fn what_never_overwrites_may_have_no_room_to_remove_and_a_longer_file_may_be_too
         let report = script(&both, &ops);
         assert_eq!((violated(&report), report.work.ops_refused), (vec![], 1), "{ops:?}");
     }
+}
+
+#[test]
+fn each_of_several_may_have_no_room_in_its_own_way() {
+    let sides = |sides: &[Option<Wrong>]| {
+        let names = ["first", "second", "third"];
+        comparison(&names.into_iter().zip(sides.iter().copied()).collect::<Vec<_>>())
+    };
+    let (long, full) = (Some(Wrong::TooLong), Some(Wrong::NoRoomToWrite));
+    for excused in [&[long, full, None][..], &[full, long, None], &[full, long], &[None, long, full]] {
+        let report = script(&sides(excused), &[FILE, WRITE]);
+        assert_eq!(violated(&report), [""; 0], "{:?}", report.violations);
+        assert_eq!(report.work.ops_refused, u64::from(excused.contains(&None)));
+    }
+    let report = script(&sides(&[full, Some(Wrong::ShortCount), None]), &[FILE, WRITE]);
+    assert_eq!(violated(&report), ["outcome"]);
+    let says = "wrote 1 byte on second, and wrote 4 bytes on third";
+    let detail = &report.violations[0].trace.detail;
+    assert!(detail.ends_with(says), "whoever is excused does not say who is right: {detail}");
+    let report = script(&sides(&[full, Some(Wrong::Nothing), None]), &["write(\"/b\", offset=0, len=4, fill=1)"]);
+    assert_eq!(violated(&report), ["outcome"], "no room is no excuse for what nobody can do");
 }
 
 const WEIGHTS: &str = "[ops]\nopen = 2\nclose = 1\ncreate = 1\nwrite = 2\nunlink = 1\nmkdir = 1\nremount = 0.2\n";
