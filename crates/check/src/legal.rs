@@ -63,6 +63,10 @@
 //!   shows, and so does one with another owner, with attributes, or with links that it should not have.
 //! - **Direct reads and writes** of anything but whole blocks, be it through a slot that was opened for them, are not
 //!   asked for: some refuse them, and some do them in another way (btrfs, nilfs2).
+//! - **A directory opened with `O_DIRECT`.** Linux asks whether the node's mapping has direct I/O, which is there for
+//!   the sake of files: where directories are cached like files (ext2, f2fs, minix, nilfs2) they can be opened so,
+//!   elsewhere that is `EINVAL`. open(2) says nothing of it, so it is not asked for. A file is: who cannot do direct I/O
+//!   says so ([`Target::offers`](crate::Target::offers)).
 
 use std::sync::Arc;
 
@@ -308,6 +312,15 @@ pub(crate) fn depends_on_block_size(op: &Op, slot: OpenFlags) -> bool {
     }
 }
 
+/// Whether an op opens a directory for direct reads and writes, and would open it without.
+pub(crate) fn opens_dir_directly(op: &Op, tree: &Tree) -> bool {
+    let Op::Open { path, flags, mode, fd } = op else { return false };
+    let comes_to =
+        |flags| Reference::from_tree(tree).apply(&Op::Open { path: path.clone(), flags, mode: *mode, fd: *fd });
+    let without = OpenFlags(flags.0 & !OpenFlags::DIRECT.0);
+    without != *flags && comes_to(*flags) == Err(Errno::EINVAL) && comes_to(without).is_ok()
+}
+
 /// A tree without what belongs to the file system rather than to its user.
 pub(crate) fn comparable(tree: Tree) -> Tree {
     const LOST_AND_FOUND: &str = "lost+found";
@@ -453,6 +466,28 @@ mod tests {
         ];
         for (op, expected) in cases {
             assert_eq!(depends_on_block_size(&op.parse().unwrap(), OpenFlags(0)), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn only_a_directory_that_could_be_opened_is_opened_directly() {
+        let mut reference = Reference::new();
+        for op in [FILE, "mkdir(\"/d\")", "symlink(\"d\", \"/s\")"] {
+            reference.apply(&op.parse().unwrap()).unwrap();
+        }
+        for (path, flags, expected) in [
+            ("/d", "O_RDONLY|O_DIRECT", true),
+            ("/s", "O_RDONLY|O_DIRECT|O_DIRECTORY", true),
+            ("/", "O_RDONLY|O_DIRECT", true),
+            ("/d", "O_RDONLY|O_DIRECTORY", false),
+            ("/s", "O_RDONLY|O_DIRECT|O_NOFOLLOW", false),
+            ("/d", "O_RDWR|O_DIRECT", false),
+            ("/d", "O_CREAT|O_RDONLY|O_DIRECT|O_DIRECTORY", false),
+            ("/f", "O_RDWR|O_DIRECT", false),
+            ("/g", "O_CREAT|O_RDWR|O_DIRECT", false),
+        ] {
+            let op = format!("open({path:?}, {flags}, fd=0)").parse().unwrap();
+            assert_eq!(opens_dir_directly(&op, &reference.tree()), expected, "{path} {flags}");
         }
     }
 

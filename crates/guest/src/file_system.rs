@@ -7,7 +7,7 @@ use posix::{
     message::{Medium, Mount},
 };
 use vfs::{
-    Conventions, Fallocate, Op, OpKind, Path, Rename,
+    Conventions, Fallocate, Op, OpKind, OpenFlags, Path, Rename, WriteVia,
     contract::{
         Contract,
         promises::{self, Promise},
@@ -241,6 +241,9 @@ impl FileSystem {
         }
         match (op, self.facts()) {
             (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
+            (Op::Open { flags, .. }, Ok(kind)) if flags.contains(OpenFlags::DIRECT) => {
+                kind.ways.contains(&WriteVia::Direct)
+            }
             (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
             (Op::Fallocate { how, .. }, Ok(kind)) => kind.fallocate.contains(how),
             (_, Ok(_)) => true,
@@ -353,6 +356,15 @@ mod tests {
         assert!(offers(FileSystemKind::Ext4, "create(\"/a/lost+found\")"));
         assert!(offers(FileSystemKind::Xfs, "mkdir(\"/lost+found\")"));
         assert!(!offers(FileSystemKind::Vfat, "create(\"/fsck0001.rec\")"));
+    }
+
+    #[test]
+    fn who_cannot_read_and_write_directly_is_not_asked_to_open_files_for_it() {
+        for (kind, has_direct) in [(FileSystemKind::Ext2, true), (FileSystemKind::Jffs2, false)] {
+            let offers = |op: &str| kind.usual().offers(&op.parse().unwrap());
+            assert_eq!(offers("open(\"/a\", O_RDWR|O_DIRECT, fd=0)"), has_direct, "{}", kind.name());
+            assert!(offers("open(\"/a\", O_RDWR, fd=0)"));
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ impl Comparison {
     /// Whether every side has an op, with these arguments.
     pub(super) fn all_offer(&self, op: &Op, state: &Compared) -> bool {
         !legal::depends_on_block_size(op, state.slot_of(op))
+            && !legal::opens_dir_directly(op, &state.now.tree)
             && self.sides().all(|side| {
                 let short_enough = |path: &&Path| {
                     let bytes_max = side.name_bytes_max().unwrap_or(usize::MAX);
