@@ -59,8 +59,10 @@ impl Comparison {
             self.sides().zip(states).enumerate().map(start).collect();
         let sides = sides?;
         let trees: Vec<_> = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
-        let wrong = self.compare_trees(&trees);
-        match (wrong.into_iter().next(), trees.into_iter().next()) {
+        // Who looks like the first one because it was made so says nothing about who is right.
+        let made_alike: Vec<usize> = (0..trees.len()).filter(|number| self.side(*number).adopts()).collect();
+        let wrong = [&made_alike[..], &[]].iter().flat_map(|without| self.compare_trees(&trees, without)).next();
+        match (wrong, trees.into_iter().next()) {
             (Some(wrong), _) => Err(wrong),
             (None, Some(Ok(tree))) => Ok(Compared::fresh(sides, tree)),
             (None, _) => Err(unreadable(Errno::EIO)),
@@ -102,7 +104,7 @@ impl Comparison {
         }));
         judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
         if !judged.is_broken() {
-            judged.wrong.extend(self.compare_trees(&judged.trees));
+            judged.wrong.extend(self.compare_trees(&judged.trees, &[]));
         }
         if !judged.is_broken()
             && let Some(Ok(tree)) = judged.trees.first()
@@ -201,12 +203,13 @@ impl Comparison {
         Some(Finding { property: OUTCOME, detail: format!("{op} {}", groups.tell(tell)) })
     }
 
-    fn compare_trees(&self, trees: &[Result<Tree, Errno>]) -> Vec<Finding> {
+    /// Where sides show different trees; some may have no vote.
+    fn compare_trees(&self, trees: &[Result<Tree, Errno>], without: &[usize]) -> Vec<Finding> {
         let same = |one: &Result<Tree, Errno>, other: &Result<Tree, Errno>| match (one, other) {
             (Ok(one), Ok(other)) => one.same_as(other),
             (one, other) => one.as_ref().err() == other.as_ref().err(),
         };
-        let groups = Groups::of(trees, same);
+        let groups = Groups::of(trees, same).without(without);
         let failed = trees.iter().enumerate().find_map(|(number, tree)| Some((number, *tree.as_ref().err()?)));
         if let Some((number, errno)) = failed {
             return vec![self.on_side(number, unreadable(errno))];

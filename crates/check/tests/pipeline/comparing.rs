@@ -42,6 +42,8 @@ enum Wrong {
     NoRoomToRemove {
         never_overwrites: bool,
     },
+    /// There is a file in it that nobody made.
+    Stray,
     /// It has no room for what is written.
     NoRoomToWrite,
     /// A write finds the file too long, however long it is.
@@ -56,7 +58,11 @@ enum Wrong {
 
 impl Kept {
     fn boxed(wrong: Wrong) -> Box<dyn Checkable> {
-        Box::new(Self { saved: Mutex::new(vec![Reference::new()]), wrong })
+        let mut fresh = Reference::new();
+        if wrong == Wrong::Stray {
+            fresh.apply(&"create(\"/stray\")".parse().unwrap()).unwrap();
+        }
+        Box::new(Self { saved: Mutex::new(vec![fresh]), wrong })
     }
 }
 
@@ -235,6 +241,19 @@ fn the_majority_names_the_odd_tree_too() {
     let three = comparison(&[("right", Some(Wrong::Nothing)), ("ref", None), ("wrong", Some(Wrong::Mode))]);
     let (_, detail) = found(&three, &search(&three), "tree");
     assert_eq!(detail, "on wrong, the odd one out: /a: has mode 0777, expected mode 0755");
+}
+
+#[test]
+fn the_reference_begins_like_the_first_and_does_not_speak_for_it() {
+    let (stray, right) = (("stray", Some(Wrong::Stray)), ("right", Some(Wrong::Nothing)));
+    let three = search(&comparison(&[stray, right, ("ref", None)]));
+    assert_eq!(violated(&three), ["tree"]);
+    let detail = &three.violations[0].trace.detail;
+    assert_eq!(detail, "on stray, compared with right: /stray: is a file with 0 bytes, expected nothing");
+    let four = search(&comparison(&[stray, right, ("another", Some(Wrong::Nothing)), ("ref", None)]));
+    assert!(four.violations[0].trace.detail.starts_with("on stray, the odd one out"), "{:?}", four.violations);
+    let two = search(&comparison(&[stray, ("ref", None)]));
+    assert_eq!(violated(&two), [""; 0], "one alone may begin with what it likes");
 }
 
 #[test]
