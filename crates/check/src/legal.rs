@@ -58,9 +58,10 @@
 //!   out where the tree is read, each name with its reason (`posix::Hidden`), or because whoever describes the file
 //!   system says so: what was moved to `lost+found` is lost to its user, whatever it is. Ops on such a name are not
 //!   asked for.
-//! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Where one
-//!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
-//!   shows, and so does one with another owner, with attributes, or with links that it should not have.
+//! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Who was
+//!   made with one has it left out of its tree, with the link that it adds to the root, and ops on it are not asked for.
+//!   One that is not empty shows, and so does one with another owner, with attributes, or with links that it should not
+//!   have. Where an op makes a directory of that name, it is one like any other.
 //! - **Direct reads and writes** of anything but whole blocks, be it through a slot that was opened for them, are not
 //!   asked for: some refuse them, and some do them in another way (btrfs, nilfs2).
 //! - **A directory opened with `O_DIRECT`.** Linux asks whether the node's mapping has direct I/O, which is there for
@@ -71,8 +72,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Data, Entries, Errno, Fallocate, Fd, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
-    Value, WriteAt, WriteVia, open::OpenFiles,
+    Data, Entries, Errno, Fallocate, Fd, File, Node, NodeId, NodeKind, Op, OpKind, OpenFlags, Outcome, Path, Reference,
+    Rename, Tree, Value, WriteAt, WriteVia, open::OpenFiles,
 };
 
 use crate::{size::fits, state::Foreseen};
@@ -321,19 +322,27 @@ pub(crate) fn opens_dir_directly(op: &Op, tree: &Tree) -> bool {
     without != *flags && comes_to(*flags) == Err(Errno::EINVAL) && comes_to(without).is_ok()
 }
 
-/// A tree without what belongs to the file system rather than to its user.
+const LOST_AND_FOUND: &str = "lost+found";
+
+/// Whether an op names what is left out of the tree of who was made with one, or something in it.
+pub(crate) fn is_about_lost_and_found(op: &Op) -> bool {
+    let in_root = |path: &&Path| path.as_str().split('/').find(|name| !name.is_empty()) == Some(LOST_AND_FOUND);
+    op.paths().iter().any(in_root)
+}
+
+/// The `lost+found` in the root of a tree, if it is as mkfs makes it.
+pub(crate) fn lost_and_found(tree: &Tree) -> Option<NodeId> {
+    let id = *tree.node(tree.root)?.entries()?.get(LOST_AND_FOUND)?;
+    let node = tree.node(id)?;
+    let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
+    (is_plain && node.entries().is_some_and(Entries::is_empty)).then_some(id)
+}
+
+/// A tree without what belongs to the file system rather than to its user, for one that was made with a `lost+found`.
 pub(crate) fn comparable(tree: Tree) -> Tree {
-    const LOST_AND_FOUND: &str = "lost+found";
+    let Some(id) = lost_and_found(&tree) else { return tree };
     let Some(root) = tree.node(tree.root) else { return tree };
     let NodeKind::Dir(entries) = &root.kind else { return tree };
-    let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
-    let as_made = |node: &Arc<Node>| {
-        let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
-        is_plain && node.entries().is_some_and(Entries::is_empty)
-    };
-    if !tree.node(id).is_some_and(as_made) {
-        return tree;
-    }
     let mut entries = entries.clone();
     entries.remove(LOST_AND_FOUND);
     let root = Node { kind: NodeKind::Dir(entries), nlink: root.nlink.saturating_sub(1), ..Node::clone(root) };
@@ -545,6 +554,13 @@ mod tests {
         assert!(!tree_of(&["mkdir(\"/found\", mode=0700)"]).same_as(&nothing));
         let anothers = ["mkdir(\"/lost+found\", mode=0700)", "chown(\"/lost+found\", uid=1000)"];
         assert!(!tree_of(&anothers).same_as(&nothing));
+    }
+
+    #[test]
+    fn ops_on_lost_and_found_are_told_by_where_it_is() {
+        let is_about = |op: &str| is_about_lost_and_found(&op.parse().unwrap());
+        assert!(is_about("mkdir(\"/lost+found\")") && is_about("rename(\"/f\", \"/lost+found/f\")"));
+        assert!(!is_about("mkdir(\"/d/lost+found\")") && !is_about("sync()"));
     }
 
     #[test]

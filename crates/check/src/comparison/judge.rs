@@ -46,7 +46,9 @@ impl Comparison {
                 states.push(None);
                 continue;
             }
-            let state = side.start(None, conventions).map_err(named(number))?;
+            let mut state = side.start(None, conventions).map_err(named(number))?;
+            let shows = side.observe(&state);
+            state.made_with_lost_and_found = shows.is_ok_and(|tree| legal::lost_and_found(&tree).is_some());
             let tree = self.look(number, &state).map_err(|errno| named(number)(unreadable(errno)))?;
             first.get_or_insert(tree);
             states.push(Some(state));
@@ -176,7 +178,8 @@ impl Comparison {
 
     /// What a side shows, as far as sides can be compared by it.
     fn look(&self, number: usize, state: &SideState) -> Result<Tree, Errno> {
-        self.side(number).observe(state).map(legal::comparable)
+        let tree = self.side(number).observe(state)?;
+        Ok(if state.made_with_lost_and_found { legal::comparable(tree) } else { tree })
     }
 
     /// What sides themselves report.

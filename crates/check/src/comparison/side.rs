@@ -102,6 +102,8 @@ pub trait Side: Send + Sync {
 pub struct SideState {
     memory: Box<dyn Memory>,
     image: Image,
+    /// Whether it was made with a `lost+found` that shows.
+    pub(super) made_with_lost_and_found: bool,
 }
 
 /// What a file system keeps in memory, whatever its type.
@@ -124,7 +126,7 @@ impl Clone for Box<dyn Memory> {
 
 impl SideState {
     pub(super) fn new<M: Any + Clone + Send + Sync>(memory: M, image: Image) -> Self {
-        Self { memory: Box::new(memory), image }
+        Self { memory: Box::new(memory), image, made_with_lost_and_found: false }
     }
 
     /// How large its disk is.

@@ -41,6 +41,7 @@ impl Comparison {
     pub(super) fn all_offer(&self, op: &Op, state: &Compared) -> bool {
         !legal::depends_on_block_size(op, state.slot_of(op))
             && !legal::opens_dir_directly(op, &state.now.tree)
+            && !(legal::is_about_lost_and_found(op) && state.now.sides.iter().any(|side| side.made_with_lost_and_found))
             && self.sides().all(|side| {
                 let short_enough = |path: &&Path| {
                     let bytes_max = side.name_bytes_max().unwrap_or(usize::MAX);

@@ -42,6 +42,10 @@ enum Wrong {
     NoRoomToRemove {
         never_overwrites: bool,
     },
+    /// It was made with an empty `lost+found`. That is not wrong.
+    LostAndFound,
+    /// To change a mode does nothing.
+    ModeStays,
     /// There is a file in it that nobody made.
     Stray,
     /// It has no room for what is written.
@@ -56,12 +60,17 @@ enum Wrong {
     ShortCount,
 }
 
+const LOST_AND_FOUND: &str = "mkdir(\"/lost+found\", mode=0700)";
+
 impl Kept {
     fn boxed(wrong: Wrong) -> Box<dyn Checkable> {
         let mut fresh = Reference::new();
-        if wrong == Wrong::Stray {
-            fresh.apply(&"create(\"/stray\")".parse().unwrap()).unwrap();
-        }
+        let begins_with = match wrong {
+            Wrong::Stray => Some("create(\"/stray\")"),
+            Wrong::LostAndFound => Some(LOST_AND_FOUND),
+            _ => None,
+        };
+        begins_with.map(|op| fresh.apply(&op.parse().unwrap()).unwrap());
         Box::new(Self { saved: Mutex::new(vec![fresh]), wrong })
     }
 }
@@ -104,6 +113,7 @@ impl Target for Kept {
                 Err(Errno::ENOSPC)
             }
             (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
+            (Op::Chmod { .. }, Wrong::ModeStays) => Ok(Value::Done),
             (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
@@ -254,6 +264,17 @@ fn the_reference_begins_like_the_first_and_does_not_speak_for_it() {
     assert!(four.violations[0].trace.detail.starts_with("on stray, the odd one out"), "{:?}", four.violations);
     let two = search(&comparison(&[stray, ("ref", None)]));
     assert_eq!(violated(&two), [""; 0], "one alone may begin with what it likes");
+}
+
+#[test]
+fn lost_and_found_is_left_out_where_it_was_made_with_the_file_system_alone() {
+    let both = comparison(&[("made with it", Some(Wrong::LostAndFound)), ("ref", None)]);
+    assert_eq!(violated(&search(&both)), [""; 0]);
+    let both = comparison(&[("wrong", Some(Wrong::ModeStays)), ("ref", None)]);
+    let report = script(&both, &[LOST_AND_FOUND, "chmod(\"/lost+found\", mode=0755)"]);
+    assert_eq!(violated(&report), ["tree"]);
+    let detail = &report.violations[0].trace.detail;
+    assert_eq!(detail, "on wrong, compared with ref: /lost+found: has mode 0700, expected mode 0755");
 }
 
 #[test]
