@@ -8,8 +8,9 @@
 //!   overwrites in place and says so to refuse what takes away or changes what is there
 //!   ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no room for the first
 //!   name of all; nor for one that takes all its room from one supply to have none where a new file of a quarter of its
-//!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. After a
-//!   recovery there is less excuse (`room.rs`). How often it was needed is counted.
+//!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. One of which
+//!   nothing is known has room, for attributes too, as long as little was asked of it since it was made
+//!   ([`Target::room_granted`](crate::Target::room_granted)). After a recovery there is less excuse (`room.rs`). How often it was needed is counted.
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and
@@ -124,11 +125,6 @@ pub(crate) fn in_part(op: &Op, outcome: &Outcome) -> Option<(Op, Op)> {
     Some((write(*at, *count), write(behind, data.len - count)))
 }
 
-/// Whether the rest of a write could not be done for want of room, where files are no larger than is granted or not.
-pub(crate) fn is_full(outcome: &Outcome, is_granted: bool) -> bool {
-    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT)) || *outcome == Err(Errno::EFBIG) && !is_granted
-}
-
 /// Whether an op may need room on the disk that it had not been granted before.
 #[expect(clippy::match_same_arms, reason = "each arm has its own reason")]
 fn may_need_room(op: &Op) -> bool {
@@ -201,6 +197,8 @@ pub(crate) struct Refusing<'a> {
     /// Whether there was no name at all before it, nor anything open; nor, where room is not free at once when
     /// something is removed, any other op.
     pub is_first: bool,
+    /// Whether so little was asked of the target since it was made that it must have room, see `fullness::has_room`.
+    pub has_room: bool,
     /// Whether the target may need room for anything that it changes.
     pub needs_room_to_free: bool,
     /// See [`Target::file_bytes_granted`](crate::Target::file_bytes_granted).
@@ -210,10 +208,10 @@ pub(crate) struct Refusing<'a> {
 impl Refusing<'_> {
     /// Whether it may say so for want of room. `growth` is asked where the op was done.
     pub fn has_no_room(self, outcome: &Outcome, growth: impl FnOnce() -> Growth) -> bool {
-        let Self { op, is_first, needs_room_to_free, .. } = self;
+        let Self { op, is_first, has_room, needs_room_to_free, .. } = self;
         let only_changes = matches!(op.kind(), OpKind::Unlink | OpKind::Rmdir | OpKind::Chmod | OpKind::Chown);
         match outcome {
-            Err(Errno::ENOSPC | Errno::EDQUOT) if is_first && makes_a_name(op) => false,
+            Err(Errno::ENOSPC | Errno::EDQUOT) if has_room || is_first && makes_a_name(op) => false,
             Err(Errno::ENOSPC | Errno::EDQUOT) if only_changes => needs_room_to_free,
             Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
             Err(Errno::EFBIG) => match growth() {
@@ -370,7 +368,8 @@ mod tests {
         let op: Op = op.parse().unwrap();
         let mut after = reference.clone();
         let outcome = after.apply(&op);
-        let refusing = Refusing { op: &op, is_first: false, needs_room_to_free: true, file_bytes_granted: granted };
+        let (is_first, has_room, needs_room_to_free) = (false, false, true);
+        let refusing = Refusing { op: &op, is_first, has_room, needs_room_to_free, file_bytes_granted: granted };
         compare(refusing, &Err(errno), &reference, &Foreseen { reference: after, outcome })
     }
 
@@ -567,7 +566,9 @@ mod tests {
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
         let has_no_room = |op: &str, errno, is_first, needs_room_to_free, growth| {
             let op = op.parse().unwrap();
-            let refusing = Refusing { op: &op, is_first, needs_room_to_free, file_bytes_granted: 0 };
+            let refusing = Refusing { op: &op, is_first, has_room: false, needs_room_to_free, file_bytes_granted: 0 };
+            let refusing_early = Refusing { has_room: true, ..refusing };
+            assert!(!refusing_early.has_no_room(&Err(Errno::ENOSPC), || growth), "a new one has room: {op}");
             refusing.has_no_room(&Err(errno), || growth)
         };
         let usually = |op, errno| has_no_room(op, errno, false, false, Growth::None);
@@ -615,6 +616,6 @@ mod tests {
             reference.apply(&part).unwrap();
         }
         assert_eq!(*reference.open_files(), before);
-        assert!(reference.tree().lookup(&vfs::Path::root().join("g")).is_some());
+        assert!(reference.tree().lookup(&Path::root().join("g")).is_some());
     }
 }

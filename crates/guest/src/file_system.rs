@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posix::{
-    is_hidden,
+    FILE_BYTES_MAX, is_hidden,
     message::{Medium, Mount},
 };
 use vfs::{
@@ -134,6 +134,10 @@ impl FileSystemKind {
     }
 }
 
+/// The bytes that a file may have on any file system; the smallest that are taught with have no more than this.
+pub const FILE_BYTES_OF_ANY: u64 = 64 << 10;
+/// The bytes of room that any file system has that is new, and whose disk is not too small for it.
+pub const ROOM_OF_ANY: u64 = 1 << 20;
 /// What stands for a missing journal among the options by which promises are found.
 const WITHOUT_JOURNAL: &str = "journal=off";
 
@@ -222,6 +226,16 @@ impl FileSystem {
     pub fn has_one_supply(&self) -> bool {
         use FileSystemKind::{Btrfs, F2fs, Jffs2, Nilfs2, Ubifs};
         matches!(self.which, Which::Known(kind) if !matches!(kind, Btrfs | F2fs | Jffs2 | Nilfs2 | Ubifs))
+    }
+
+    /// See [`check::Target::file_bytes_granted`]. Formats in the tables have far larger files than fit here.
+    pub fn file_bytes_granted(&self) -> u64 {
+        if self.is_known() { FILE_BYTES_MAX } else { FILE_BYTES_OF_ANY }
+    }
+
+    /// See [`check::Target::room_granted`]: of what is in no table, not all of its disk may be for its user.
+    pub fn room_granted(&self) -> u64 {
+        if self.is_known() { 0 } else { ROOM_OF_ANY.min((u64::from(self.kib) << 10) / 8) }
     }
 
     /// Whether it is known what it has and what it lacks.

@@ -15,7 +15,7 @@ use crate::{
     compare::{OUTCOME, TREE},
     crash::CONTENTS,
     fullness,
-    legal::{self, Growth},
+    legal::{self, Growth, Refusing},
     size::fits,
     target::Finding,
 };
@@ -127,8 +127,23 @@ impl Comparison {
         let least = (0..said.len()).min_by_key(written)?;
         let (part, rest) = legal::in_part(op, &said[least])?;
         let outcome = self.side(least).run(&mut sides[least].clone(), &rest, index);
-        let is_granted = fits(op, &before.now.tree, self.side(least).file_bytes_granted());
-        legal::is_full(&outcome, is_granted).then(|| (part, said[least].clone()))
+        let refusing = self.refusing(before, op, least);
+        let is_granted = fits(op, &before.now.tree, refusing.file_bytes_granted);
+        let growth = || if is_granted { Growth::Granted } else { Growth::Longer };
+        refusing.has_no_room(&outcome, growth).then(|| (part, said[least].clone()))
+    }
+
+    /// What is known where a side does not do an op.
+    fn refusing<'o>(&self, before: &Compared, op: &'o Op, number: usize) -> Refusing<'o> {
+        let side = self.side(number);
+        let needs_room_to_free = side.needs_room_to_free();
+        Refusing {
+            op,
+            is_first: before.is_empty() && (before.now.ops == 0 || !needs_room_to_free),
+            has_room: fullness::has_room(op, &before.now.tree, (before.now.room_used, side.room_granted())),
+            needs_room_to_free,
+            file_bytes_granted: side.file_bytes_granted(),
+        }
     }
 
     /// The sides that have no room for the op and may say so, each in its own way: one for want of blocks, another
@@ -147,12 +162,9 @@ impl Comparison {
             seen.unwrap_or_else(|| legal::growth_by_reference(op, &before.now.tree))
         };
         let has_no_room = |number: &usize| {
-            let needs_room_to_free = self.side(*number).needs_room_to_free();
-            let is_first = before.is_empty() && (before.now.ops == 0 || !needs_room_to_free);
-            let file_bytes_granted = self.side(*number).file_bytes_granted();
-            let is_granted = || fits(op, &before.now.tree, file_bytes_granted);
-            legal::Refusing { op, is_first, needs_room_to_free, file_bytes_granted }
-                .has_no_room(&said[*number], || if is_granted() { Growth::Granted } else { growth() })
+            let refusing = self.refusing(before, op, *number);
+            let is_granted = || fits(op, &before.now.tree, refusing.file_bytes_granted);
+            refusing.has_no_room(&said[*number], || if is_granted() { Growth::Granted } else { growth() })
         };
         let excused: Vec<usize> = (0..said.len()).filter(has_no_room).collect();
         // What fails for another reason on all others fails for that reason here too.

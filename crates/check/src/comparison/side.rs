@@ -80,6 +80,11 @@ pub trait Side: Send + Sync {
         0
     }
 
+    /// The room that it has for whatever is asked of it first, see [`Target::room_granted`].
+    fn room_granted(&self) -> u64 {
+        0
+    }
+
     /// Whether it may have no room for what only takes away or changes, see [`Target::needs_room_to_free`].
     fn needs_room_to_free(&self) -> bool {
         false
@@ -228,6 +233,10 @@ impl<T: Target> Side for T {
 
     fn file_bytes_granted(&self) -> u64 {
         Target::file_bytes_granted(self)
+    }
+
+    fn room_granted(&self) -> u64 {
+        Target::room_granted(self)
     }
 
     fn needs_room_to_free(&self) -> bool {

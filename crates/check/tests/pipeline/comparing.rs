@@ -10,7 +10,7 @@ use check::{
 };
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use explore::{Budget, Order};
-use vfs::{Errno, Node, Op, Outcome, Reference, Tree, Value, WriteAt, WriteVia};
+use vfs::{Errno, Node, Op, OpKind, Outcome, Reference, Tree, Value, WriteAt, WriteVia};
 
 use crate::searching::{minimised, violated};
 
@@ -50,6 +50,8 @@ enum Wrong {
     Stray,
     /// It has no room for what is written.
     NoRoomToWrite,
+    /// It never has room for ops of a kind, though it grants some at first; of the rest nothing is known.
+    Refuses(OpKind),
     /// A write finds the file too long, however long it is.
     TooLong,
     /// What was cut off is there again when the file is made longer.
@@ -99,7 +101,11 @@ impl Target for Kept {
     }
 
     fn needs_room_to_free(&self) -> bool {
-        self.wrong == Wrong::NoRoomToRemove { never_overwrites: true }
+        matches!(self.wrong, Wrong::NoRoomToRemove { never_overwrites: true } | Wrong::Refuses(_))
+    }
+
+    fn room_granted(&self) -> u64 {
+        if matches!(self.wrong, Wrong::Refuses(_)) { 256 << 10 } else { 0 }
     }
 
     fn has_one_supply(&self) -> bool {
@@ -113,6 +119,7 @@ impl Target for Kept {
                 Err(Errno::ENOSPC)
             }
             (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
+            (op, Wrong::Refuses(kind)) if op.kind() == kind => Err(Errno::ENOSPC),
             (Op::Chmod { .. }, Wrong::ModeStays) => Ok(Value::Done),
             (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
@@ -338,14 +345,16 @@ fn seeded_bugs_are_named() {
     }
 }
 
+/// What is found where a target is checked by itself.
+fn alone(wrong: Wrong, ops: &[&str]) -> CheckReport {
+    let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
+    let run = RunOptions { workload: Workload::scripted(&script), ..RunOptions::exhaustive("alone") };
+    Kept::boxed(wrong).check(options(Equality::Full), &run, &mut |_, _| {}).expect("it needs no checkpoint")
+}
+
 /// The same excuses end in the same places where a target is checked by itself.
 #[test]
 fn one_that_is_not_full_may_not_say_so_when_it_is_checked_alone() {
-    let alone = |wrong: Wrong, ops: &[&str]| {
-        let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
-        let run = RunOptions { workload: Workload::scripted(&script), ..RunOptions::exhaustive("alone") };
-        Kept::boxed(wrong).check(options(Equality::Full), &run, &mut |_, _| {}).expect("it needs no checkpoint")
-    };
     let unlink = "unlink(\"/a\")";
     let cases: [(Wrong, &[&str], &str); 3] = [
         (
@@ -374,6 +383,29 @@ fn what_never_overwrites_may_have_no_room_to_remove_and_a_longer_file_may_be_too
         let both = comparison(&[("small", Some(wrong)), ("ref", None)]);
         let report = script(&both, &ops);
         assert_eq!((violated(&report), report.work.ops_refused), (vec![], 1), "{ops:?}");
+    }
+}
+
+/// What is in no table may need room for anything and keep it in many places, but not when it is new.
+#[test]
+fn a_new_one_has_room_whatever_is_known_of_it() {
+    let used_up = "write(\"/a\", offset=0, len=262144, fill=1)";
+    for op in [
+        WRITE,
+        "truncate(\"/a\", size=1)",
+        "chmod(\"/a\", mode=0600)",
+        "setxattr(\"/a\", \"user.a\", len=8, fill=1)",
+        "unlink(\"/a\")",
+    ] {
+        let refuses = Wrong::Refuses(op.parse::<Op>().unwrap().kind());
+        let both = comparison(&[("wrong", Some(refuses)), ("ref", None)]);
+        assert_eq!(violated(&script(&both, &[FILE, op])), ["outcome"], "{op}");
+        assert_eq!(violated(&alone(refuses, &[FILE, op])), ["outcome"], "{op}");
+        if op != WRITE {
+            let ops = [FILE, used_up, op];
+            assert_eq!(violated(&script(&both, &ops)), [""; 0], "who is not new may be full: {op}");
+            assert_eq!(violated(&alone(refuses, &ops)), [""; 0], "{op}");
+        }
     }
 }
 
