@@ -230,4 +230,11 @@ mod tests {
             assert_eq!(has_kib(name), expected, "{name}");
         }
     }
+
+    #[test]
+    fn a_disk_has_room_for_something() {
+        let error = Named::parse("model:journal?blocks=1").err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("2..64"), "{error}");
+        assert!(Named::parse("model:journal?blocks=2").is_ok());
+    }
 }
