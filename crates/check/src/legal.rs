@@ -10,7 +10,8 @@
 //!   name of all; nor for one that takes all its room from one supply to have none where a new file of a quarter of its
 //!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. One of which
 //!   nothing is known has room, for attributes too, as long as little was asked of it since it was made
-//!   ([`Target::room_granted`](crate::Target::room_granted)). After a recovery there is less excuse (`room.rs`). How often it was needed is counted.
+//!   ([`Target::room_granted`](crate::Target::room_granted)). After a recovery there is less excuse (`room.rs`). How
+//!   often it was needed is counted.
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and
@@ -52,29 +53,28 @@
 //!   failed leaves, and a caller can look. The whole change must be there.
 //!
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
-//! put back. Both may have it for the same op, one with `ENOSPC` and the other with `EFBIG`. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
-//! excused where an op through a slot asks for more and changes nothing that can be seen. And
+//! put back. Both may have it for the same op, one with `ENOSPC` and the other with `EFBIG`. Whether a file gets longer
+//! is seen by the trees then. A file without a name is in none, so `EFBIG` is excused where an op through a slot asks
+//! for more and changes nothing that can be seen. And
 //!
 //! - **Names that belong to the file system.** What mkfs or fsck of a guest or of the host puts into the root is left
 //!   out where the tree is read, each name with its reason (`posix::Hidden`), or because whoever describes the file
 //!   system says so: what was moved to `lost+found` is lost to its user, whatever it is. Ops on such a name are not
 //!   asked for.
 //! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Who was
-//!   made with one has it left out of its tree, with the link that it adds to the root, and ops on it are not asked for.
-//!   One that is not empty shows, and so does one with another owner, with attributes, or with links that it should not
-//!   have. Where an op makes a directory of that name, it is one like any other.
+//!   made with one has it left out of its tree, with the link that it adds to the root, and ops on it are not asked
+//!   for. One that is not empty shows, and so does one with another owner, with attributes, or with links that it
+//!   should not have. Where an op makes a directory of that name, it is one like any other.
 //! - **Direct reads and writes** of anything but whole blocks, be it through a slot that was opened for them, are not
 //!   asked for: some refuse them, and some do them in another way (btrfs, nilfs2).
 //! - **A directory opened with `O_DIRECT`.** Linux asks whether the node's mapping has direct I/O, which is there for
 //!   the sake of files: where directories are cached like files (ext2, f2fs, minix, nilfs2) they can be opened so,
-//!   elsewhere that is `EINVAL`. open(2) says nothing of it, so it is not asked for. A file is: who cannot do direct I/O
-//!   says so ([`Target::offers`](crate::Target::offers)).
-
-use std::sync::Arc;
+//!   elsewhere that is `EINVAL`. open(2) says nothing of it, so it is not asked for. A file is: who cannot do direct
+//!   I/O says so ([`Target::offers`](crate::Target::offers)).
 
 use vfs::{
-    Data, Entries, Errno, Fallocate, Fd, File, Node, NodeId, NodeKind, Op, OpKind, OpenFlags, Outcome, Path, Reference,
-    Rename, Tree, Value, WriteAt, WriteVia, open::OpenFiles,
+    Data, Errno, Fallocate, Fd, File, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree, Value,
+    WriteAt, WriteVia, open::OpenFiles,
 };
 
 use crate::{size::fits, state::Foreseen};
@@ -320,36 +320,6 @@ pub(crate) fn opens_dir_directly(op: &Op, tree: &Tree) -> bool {
     without != *flags && comes_to(*flags) == Err(Errno::EINVAL) && comes_to(without).is_ok()
 }
 
-const LOST_AND_FOUND: &str = "lost+found";
-
-/// Whether an op names what is left out of the tree of who was made with one, or something in it.
-pub(crate) fn is_about_lost_and_found(op: &Op) -> bool {
-    let in_root = |path: &&Path| path.as_str().split('/').find(|name| !name.is_empty()) == Some(LOST_AND_FOUND);
-    op.paths().iter().any(in_root)
-}
-
-/// The `lost+found` in the root of a tree, if it is as mkfs makes it.
-pub(crate) fn lost_and_found(tree: &Tree) -> Option<NodeId> {
-    let id = *tree.node(tree.root)?.entries()?.get(LOST_AND_FOUND)?;
-    let node = tree.node(id)?;
-    let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
-    (is_plain && node.entries().is_some_and(Entries::is_empty)).then_some(id)
-}
-
-/// A tree without what belongs to the file system rather than to its user, for one that was made with a `lost+found`.
-pub(crate) fn comparable(tree: Tree) -> Tree {
-    let Some(id) = lost_and_found(&tree) else { return tree };
-    let Some(root) = tree.node(tree.root) else { return tree };
-    let NodeKind::Dir(entries) = &root.kind else { return tree };
-    let mut entries = entries.clone();
-    entries.remove(LOST_AND_FOUND);
-    let root = Node { kind: NodeKind::Dir(entries), nlink: root.nlink.saturating_sub(1), ..Node::clone(root) };
-    let mut nodes = tree.nodes.as_ref().clone();
-    nodes.remove(&id);
-    nodes.insert(tree.root, Arc::new(root));
-    Tree { nodes: Arc::new(nodes), ..tree }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -540,29 +510,6 @@ mod tests {
     }
 
     #[test]
-    fn only_an_empty_lost_and_found_is_left_out() {
-        let tree_of = |ops: &[&str]| {
-            let mut reference = Reference::new();
-            ops.iter().for_each(|op| drop(reference.apply(&op.parse().unwrap()).unwrap()));
-            comparable(reference.tree())
-        };
-        let nothing = tree_of(&[]);
-        assert!(tree_of(&["mkdir(\"/lost+found\", mode=0700)"]).same_as(&nothing));
-        assert!(!tree_of(&["mkdir(\"/lost+found\", mode=0700)", "create(\"/lost+found/f\")"]).same_as(&nothing));
-        assert!(!tree_of(&["create(\"/lost+found\")"]).same_as(&nothing));
-        assert!(!tree_of(&["mkdir(\"/found\", mode=0700)"]).same_as(&nothing));
-        let anothers = ["mkdir(\"/lost+found\", mode=0700)", "chown(\"/lost+found\", uid=1000)"];
-        assert!(!tree_of(&anothers).same_as(&nothing));
-    }
-
-    #[test]
-    fn ops_on_lost_and_found_are_told_by_where_it_is() {
-        let is_about = |op: &str| is_about_lost_and_found(&op.parse().unwrap());
-        assert!(is_about("mkdir(\"/lost+found\")") && is_about("rename(\"/f\", \"/lost+found/f\")"));
-        assert!(!is_about("mkdir(\"/d/lost+found\")") && !is_about("sync()"));
-    }
-
-    #[test]
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
         let has_no_room = |op: &str, errno, is_first, needs_room_to_free, growth| {
             let op = op.parse().unwrap();
@@ -616,6 +563,6 @@ mod tests {
             reference.apply(&part).unwrap();
         }
         assert_eq!(*reference.open_files(), before);
-        assert!(reference.tree().lookup(&Path::root().join("g")).is_some());
+        assert!(reference.tree().lookup(&vfs::Path::root().join("g")).is_some());
     }
 }

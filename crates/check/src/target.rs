@@ -121,8 +121,8 @@ pub trait Target: Send + Sync {
         0
     }
 
-    /// The bytes of room that it has for whatever is asked of it since it was made, see `fullness.rs`: that it is full is
-    /// no excuse until they are used up. None where other rules say whether it is.
+    /// The bytes of room that it has for whatever is asked of it since it was made, see `fullness.rs`: that it is full
+    /// is no excuse until they are used up. None where other rules say whether it is.
     fn room_granted(&self) -> u64 {
         0
     }

@@ -16,6 +16,7 @@ use crate::{
     crash::CONTENTS,
     fullness,
     legal::{self, Growth, Refusing},
+    lost_and_found,
     size::fits,
     target::Finding,
 };
@@ -48,7 +49,7 @@ impl Comparison {
             }
             let mut state = side.start(None, conventions).map_err(named(number))?;
             let shows = side.observe(&state);
-            state.made_with_lost_and_found = shows.is_ok_and(|tree| legal::lost_and_found(&tree).is_some());
+            state.made_with_lost_and_found = shows.is_ok_and(|tree| lost_and_found::in_root_of(&tree).is_some());
             let tree = self.look(number, &state).map_err(|errno| named(number)(unreadable(errno)))?;
             first.get_or_insert(tree);
             states.push(Some(state));
@@ -191,7 +192,7 @@ impl Comparison {
     /// What a side shows, as far as sides can be compared by it.
     fn look(&self, number: usize, state: &SideState) -> Result<Tree, Errno> {
         let tree = self.side(number).observe(state)?;
-        Ok(if state.made_with_lost_and_found { legal::comparable(tree) } else { tree })
+        Ok(if state.made_with_lost_and_found { lost_and_found::without(tree) } else { tree })
     }
 
     /// What sides themselves report.

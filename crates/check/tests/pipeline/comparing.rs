@@ -72,7 +72,9 @@ impl Kept {
             Wrong::LostAndFound => Some(LOST_AND_FOUND),
             _ => None,
         };
-        begins_with.map(|op| fresh.apply(&op.parse().unwrap()).unwrap());
+        if let Some(op) = begins_with {
+            fresh.apply(&op.parse().unwrap()).unwrap();
+        }
         Box::new(Self { saved: Mutex::new(vec![fresh]), wrong })
     }
 }
@@ -118,10 +120,9 @@ impl Target for Kept {
             (Op::Create { .. }, Wrong::NoRoomAtAll) | (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => {
                 Err(Errno::ENOSPC)
             }
-            (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
+            (Op::Symlink { .. }, Wrong::FullTooEarly) | (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
             (op, Wrong::Refuses(kind)) if op.kind() == kind => Err(Errno::ENOSPC),
             (Op::Chmod { .. }, Wrong::ModeStays) => Ok(Value::Done),
-            (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
                 let data = vfs::Data { len: *size, fill: 7 };
