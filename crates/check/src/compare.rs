@@ -12,7 +12,7 @@ use crate::{
     aftermath::Aftermath,
     crash::CONTENTS,
     fullness,
-    legal::{self, Agreement, Refusing},
+    legal::{self, Agreement, Growth, Refusing},
     locks::is_at_or_below,
     size::fits,
     state::{Foreseen, State, past},
@@ -174,6 +174,7 @@ impl<T: Target> State<T> {
             Agreement::Differ => return differs(&done.op, outcome, &expected, "").into(),
         }
         self.recent.push(done.op.kind(), outcome.as_ref().err().copied());
+        self.room_used = self.room_used.saturating_add(if outcome.is_ok() { fullness::uses(op) } else { 0 });
         // A failed op changes and pins nothing. Kept in the history, it would tell states apart that are the same.
         let says_so = outcome.is_ok() && !(is_hurt && legal::promises_nothing(&done.op, self.aftermath.was_told()));
         if says_so || failed_but_done.is_some() {
@@ -214,8 +215,10 @@ impl<T: Target> State<T> {
     /// What was done of a write that wrote less than it was asked to, if there is no room for the rest.
     fn part_that_fits(&self, target: &T, op: &Op, outcome: &Outcome) -> Option<Op> {
         let (part, rest) = legal::in_part(op, outcome)?;
-        let is_granted = fits(op, &self.reference.tree(), target.file_bytes_granted());
-        legal::is_full(&self.clone().run_whole(target, rest), is_granted).then_some(part)
+        let refusing = self.refusing(target, op, true);
+        let is_granted = fits(op, &self.reference.tree(), refusing.file_bytes_granted);
+        let growth = || if is_granted { Growth::Granted } else { Growth::Longer };
+        refusing.has_no_room(&self.clone().run_whole(target, rest), growth).then_some(part)
     }
 
     /// What is known where an op is not done.
@@ -224,7 +227,10 @@ impl<T: Target> State<T> {
         let is_empty = || self.reference.tree().is_empty() && self.reference.open_files().is_empty();
         let is_first = self.tasks.is_empty() && (self.ops <= 1 || !needs_room_to_free) && is_empty();
         let file_bytes_granted = target.file_bytes_granted();
-        Refusing { op, is_first: is_judged && is_first, needs_room_to_free, file_bytes_granted }
+        let room_granted = if is_judged && self.tasks.is_empty() { target.room_granted() } else { 0 };
+        let has_room =
+            room_granted > 0 && fullness::has_room(op, &self.reference.tree(), (self.room_used, room_granted));
+        Refusing { op, is_first: is_judged && is_first, has_room, needs_room_to_free, file_bytes_granted }
     }
 
     /// How many bytes a target takes for a new file that says that it has no room for an op.

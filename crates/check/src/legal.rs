@@ -8,8 +8,10 @@
 //!   overwrites in place and says so to refuse what takes away or changes what is there
 //!   ([`Target::needs_room_to_free`](crate::Target::needs_room_to_free)), nor for any to have no room for the first
 //!   name of all; nor for one that takes all its room from one supply to have none where a new file of a quarter of its
-//!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. After a
-//!   recovery there is less excuse (`room.rs`). How often it was needed is counted.
+//!   disk finds some (`fullness.rs`). That leaves attributes, for which a format has a place of its own. One of which
+//!   nothing is known has room, for attributes too, as long as little was asked of it since it was made
+//!   ([`Target::room_granted`](crate::Target::room_granted)). After a recovery there is less excuse (`room.rs`). How
+//!   often it was needed is counted.
 //! - **A full disk takes what fits.** write(2) may write less than it was asked to if there is no room for all of it.
 //!   It counts as a write of what was written, if to go on with the rest fails for want of room; else it is wrong.
 //! - **A directory that is not empty** cannot be replaced; rename(2) says `ENOTEMPTY` or `EEXIST`, as POSIX has it, and
@@ -51,24 +53,28 @@
 //!   failed leaves, and a caller can look. The whole change must be there.
 //!
 //! Two targets that are compared with each other have the same excuse of usable capacity: the one that did the op is
-//! put back. Whether a file gets longer is seen by the trees then. A file without a name is in none, so `EFBIG` is
-//! excused where an op through a slot asks for more and changes nothing that can be seen. And
+//! put back. Both may have it for the same op, one with `ENOSPC` and the other with `EFBIG`. Whether a file gets longer
+//! is seen by the trees then. A file without a name is in none, so `EFBIG` is excused where an op through a slot asks
+//! for more and changes nothing that can be seen. And
 //!
 //! - **Names that belong to the file system.** What mkfs or fsck of a guest or of the host puts into the root is left
 //!   out where the tree is read, each name with its reason (`posix::Hidden`), or because whoever describes the file
 //!   system says so: what was moved to `lost+found` is lost to its user, whatever it is. Ops on such a name are not
 //!   asked for.
-//! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Where one
-//!   of the two has it, it is left out of its tree, with the link that it adds to the root. One that is not empty
-//!   shows, and so does one with another owner, with attributes, or with links that it should not have.
+//! - **`lost+found`** of other targets, an empty directory of the root as mkfs makes it, belongs to fsck too. Who was
+//!   made with one has it left out of its tree, with the link that it adds to the root, and ops on it are not asked
+//!   for. One that is not empty shows, and so does one with another owner, with attributes, or with links that it
+//!   should not have. Where an op makes a directory of that name, it is one like any other.
 //! - **Direct reads and writes** of anything but whole blocks, be it through a slot that was opened for them, are not
 //!   asked for: some refuse them, and some do them in another way (btrfs, nilfs2).
-
-use std::sync::Arc;
+//! - **A directory opened with `O_DIRECT`.** Linux asks whether the node's mapping has direct I/O, which is there for
+//!   the sake of files: where directories are cached like files (ext2, f2fs, minix, nilfs2) they can be opened so,
+//!   elsewhere that is `EINVAL`. open(2) says nothing of it, so it is not asked for. A file is: who cannot do direct
+//!   I/O says so ([`Target::offers`](crate::Target::offers)).
 
 use vfs::{
-    Data, Entries, Errno, Fallocate, Fd, File, Node, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree,
-    Value, WriteAt, WriteVia, open::OpenFiles,
+    Data, Errno, Fallocate, Fd, File, NodeKind, Op, OpKind, OpenFlags, Outcome, Reference, Rename, Tree, Value,
+    WriteAt, WriteVia, open::OpenFiles,
 };
 
 use crate::{size::fits, state::Foreseen};
@@ -117,11 +123,6 @@ pub(crate) fn in_part(op: &Op, outcome: &Outcome) -> Option<(Op, Op)> {
         WriteAt::End => WriteAt::End,
     };
     Some((write(*at, *count), write(behind, data.len - count)))
-}
-
-/// Whether the rest of a write could not be done for want of room, where files are no larger than is granted or not.
-pub(crate) fn is_full(outcome: &Outcome, is_granted: bool) -> bool {
-    matches!(outcome, Err(Errno::ENOSPC | Errno::EDQUOT)) || *outcome == Err(Errno::EFBIG) && !is_granted
 }
 
 /// Whether an op may need room on the disk that it had not been granted before.
@@ -196,6 +197,8 @@ pub(crate) struct Refusing<'a> {
     /// Whether there was no name at all before it, nor anything open; nor, where room is not free at once when
     /// something is removed, any other op.
     pub is_first: bool,
+    /// Whether so little was asked of the target since it was made that it must have room, see `fullness::has_room`.
+    pub has_room: bool,
     /// Whether the target may need room for anything that it changes.
     pub needs_room_to_free: bool,
     /// See [`Target::file_bytes_granted`](crate::Target::file_bytes_granted).
@@ -205,10 +208,10 @@ pub(crate) struct Refusing<'a> {
 impl Refusing<'_> {
     /// Whether it may say so for want of room. `growth` is asked where the op was done.
     pub fn has_no_room(self, outcome: &Outcome, growth: impl FnOnce() -> Growth) -> bool {
-        let Self { op, is_first, needs_room_to_free, .. } = self;
+        let Self { op, is_first, has_room, needs_room_to_free, .. } = self;
         let only_changes = matches!(op.kind(), OpKind::Unlink | OpKind::Rmdir | OpKind::Chmod | OpKind::Chown);
         match outcome {
-            Err(Errno::ENOSPC | Errno::EDQUOT) if is_first && makes_a_name(op) => false,
+            Err(Errno::ENOSPC | Errno::EDQUOT) if has_room || is_first && makes_a_name(op) => false,
             Err(Errno::ENOSPC | Errno::EDQUOT) if only_changes => needs_room_to_free,
             Err(Errno::ENOSPC | Errno::EDQUOT) => may_need_room(op),
             Err(Errno::EFBIG) => match growth() {
@@ -242,6 +245,14 @@ impl Growth {
             false => Self::None,
         }
     }
+}
+
+/// Whether a file would get longer by an op that no target did. A slot leads nowhere here, so that what is reached
+/// through one is unseen.
+pub(crate) fn growth_by_reference(op: &Op, before: &Tree) -> Growth {
+    let mut reference = Reference::from_tree(before);
+    let _ = reference.apply(op);
+    Growth::between(before, &reference.tree())
 }
 
 /// What must be seen for a file to count as longer. One that is reached through a slot may have no name any more, and
@@ -300,26 +311,13 @@ pub(crate) fn depends_on_block_size(op: &Op, slot: OpenFlags) -> bool {
     }
 }
 
-/// A tree without what belongs to the file system rather than to its user.
-pub(crate) fn comparable(tree: Tree) -> Tree {
-    const LOST_AND_FOUND: &str = "lost+found";
-    let Some(root) = tree.node(tree.root) else { return tree };
-    let NodeKind::Dir(entries) = &root.kind else { return tree };
-    let Some(&id) = entries.get(LOST_AND_FOUND) else { return tree };
-    let as_made = |node: &Arc<Node>| {
-        let is_plain = (node.uid, node.gid, node.nlink) == (0, 0, 2) && node.xattrs.is_empty();
-        is_plain && node.entries().is_some_and(Entries::is_empty)
-    };
-    if !tree.node(id).is_some_and(as_made) {
-        return tree;
-    }
-    let mut entries = entries.clone();
-    entries.remove(LOST_AND_FOUND);
-    let root = Node { kind: NodeKind::Dir(entries), nlink: root.nlink.saturating_sub(1), ..Node::clone(root) };
-    let mut nodes = tree.nodes.as_ref().clone();
-    nodes.remove(&id);
-    nodes.insert(tree.root, Arc::new(root));
-    Tree { nodes: Arc::new(nodes), ..tree }
+/// Whether an op opens a directory for direct reads and writes, and would open it without.
+pub(crate) fn opens_dir_directly(op: &Op, tree: &Tree) -> bool {
+    let Op::Open { path, flags, mode, fd } = op else { return false };
+    let comes_to =
+        |flags| Reference::from_tree(tree).apply(&Op::Open { path: path.clone(), flags, mode: *mode, fd: *fd });
+    let without = OpenFlags(flags.0 & !OpenFlags::DIRECT.0);
+    without != *flags && comes_to(*flags) == Err(Errno::EINVAL) && comes_to(without).is_ok()
 }
 
 #[cfg(test)]
@@ -340,7 +338,8 @@ mod tests {
         let op: Op = op.parse().unwrap();
         let mut after = reference.clone();
         let outcome = after.apply(&op);
-        let refusing = Refusing { op: &op, is_first: false, needs_room_to_free: true, file_bytes_granted: granted };
+        let (is_first, has_room, needs_room_to_free) = (false, false, true);
+        let refusing = Refusing { op: &op, is_first, has_room, needs_room_to_free, file_bytes_granted: granted };
         compare(refusing, &Err(errno), &reference, &Foreseen { reference: after, outcome })
     }
 
@@ -449,6 +448,28 @@ mod tests {
     }
 
     #[test]
+    fn only_a_directory_that_could_be_opened_is_opened_directly() {
+        let mut reference = Reference::new();
+        for op in [FILE, "mkdir(\"/d\")", "symlink(\"d\", \"/s\")"] {
+            reference.apply(&op.parse().unwrap()).unwrap();
+        }
+        for (path, flags, expected) in [
+            ("/d", "O_RDONLY|O_DIRECT", true),
+            ("/s", "O_RDONLY|O_DIRECT|O_DIRECTORY", true),
+            ("/", "O_RDONLY|O_DIRECT", true),
+            ("/d", "O_RDONLY|O_DIRECTORY", false),
+            ("/s", "O_RDONLY|O_DIRECT|O_NOFOLLOW", false),
+            ("/d", "O_RDWR|O_DIRECT", false),
+            ("/d", "O_CREAT|O_RDONLY|O_DIRECT|O_DIRECTORY", false),
+            ("/f", "O_RDWR|O_DIRECT", false),
+            ("/g", "O_CREAT|O_RDWR|O_DIRECT", false),
+        ] {
+            let op = format!("open({path:?}, {flags}, fd=0)").parse().unwrap();
+            assert_eq!(opens_dir_directly(&op, &reference.tree()), expected, "{path} {flags}");
+        }
+    }
+
+    #[test]
     fn a_slot_can_make_reads_and_writes_direct() {
         let (direct, appending) = (OpenFlags::DIRECT, OpenFlags(OpenFlags::DIRECT.0 | OpenFlags::APPEND.0));
         let cases = [
@@ -489,26 +510,12 @@ mod tests {
     }
 
     #[test]
-    fn only_an_empty_lost_and_found_is_left_out() {
-        let tree_of = |ops: &[&str]| {
-            let mut reference = Reference::new();
-            ops.iter().for_each(|op| drop(reference.apply(&op.parse().unwrap()).unwrap()));
-            comparable(reference.tree())
-        };
-        let nothing = tree_of(&[]);
-        assert!(tree_of(&["mkdir(\"/lost+found\", mode=0700)"]).same_as(&nothing));
-        assert!(!tree_of(&["mkdir(\"/lost+found\", mode=0700)", "create(\"/lost+found/f\")"]).same_as(&nothing));
-        assert!(!tree_of(&["create(\"/lost+found\")"]).same_as(&nothing));
-        assert!(!tree_of(&["mkdir(\"/found\", mode=0700)"]).same_as(&nothing));
-        let anothers = ["mkdir(\"/lost+found\", mode=0700)", "chown(\"/lost+found\", uid=1000)"];
-        assert!(!tree_of(&anothers).same_as(&nothing));
-    }
-
-    #[test]
     fn want_of_room_is_an_excuse_for_what_may_need_some() {
         let has_no_room = |op: &str, errno, is_first, needs_room_to_free, growth| {
             let op = op.parse().unwrap();
-            let refusing = Refusing { op: &op, is_first, needs_room_to_free, file_bytes_granted: 0 };
+            let refusing = Refusing { op: &op, is_first, has_room: false, needs_room_to_free, file_bytes_granted: 0 };
+            let refusing_early = Refusing { has_room: true, ..refusing };
+            assert!(!refusing_early.has_no_room(&Err(Errno::ENOSPC), || growth), "a new one has room: {op}");
             refusing.has_no_room(&Err(errno), || growth)
         };
         let usually = |op, errno| has_no_room(op, errno, false, false, Growth::None);

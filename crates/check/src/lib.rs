@@ -16,6 +16,7 @@ mod fullness;
 mod haste;
 mod legal;
 mod locks;
+mod lost_and_found;
 mod minimise;
 mod move_under_way;
 mod noted;

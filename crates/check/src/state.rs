@@ -32,6 +32,8 @@ pub struct State<T: Target> {
     pub(crate) returned: SmallVec<[OpIndex; 4]>,
     /// Ops begun so far.
     pub(crate) ops: u32,
+    /// What of the room was used that the target grants. It tells no states apart: it only ends an excuse.
+    pub(crate) room_used: u64,
     /// Where in the set of workloads it is, if there is one.
     pub(crate) place: Place,
     /// Requests that failed so far.
@@ -97,6 +99,7 @@ impl<T: Target> Clone for State<T> {
             history: self.history.clone(),
             returned: self.returned.clone(),
             ops: self.ops,
+            room_used: self.room_used,
             place: self.place,
             faults: self.faults,
             aftermath: self.aftermath.clone(),
@@ -121,6 +124,7 @@ impl<T: Target> State<T> {
             history,
             returned,
             ops,
+            room_used: 0,
             place: Place::default(),
             faults: 0,
             aftermath,
@@ -145,6 +149,7 @@ impl<T: Target> State<T> {
             history: history.after_ops(before.ops),
             returned: SmallVec::new(),
             ops: before.ops,
+            room_used: before.room_used,
             place: before.place,
             faults: before.faults,
             aftermath: Aftermath::default(),

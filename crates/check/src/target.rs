@@ -121,6 +121,12 @@ pub trait Target: Send + Sync {
         0
     }
 
+    /// The bytes of room that it has for whatever is asked of it since it was made, see `fullness.rs`: that it is full
+    /// is no excuse until they are used up. None where other rules say whether it is.
+    fn room_granted(&self) -> u64 {
+        0
+    }
+
     /// Whether [`Target::ops`] and [`Target::offers`] name all that it lacks. An op of a workload that fails with
     /// `EOPNOTSUPP` is then wrong, unless they say so; elsewhere the workload is left out.
     fn knows_what_it_lacks(&self) -> bool {

@@ -60,6 +60,7 @@ impl Workload {
             && target.offers(op, tree)
             && fits(op, tree, target.file_bytes_max())
             && !legal::depends_on_block_size(op, legal::slot_of(op, open))
+            && !legal::opens_dir_directly(op, tree)
     }
 
     /// The bounds that a target proposes, as the user wants them. Ops that the target does not have stay out.
@@ -113,7 +114,8 @@ impl Lack {
     pub(crate) fn told_by<T: Target>(target: &T, op: &Op, outcome: &Outcome, before: &Reference) -> Option<Self> {
         let tree = before.tree();
         let slot = legal::slot_of(op, before.open_files());
-        if legal::depends_on_block_size(op, slot) && matches!(outcome, Ok(_) | Err(Errno::EINVAL)) {
+        let is_left_open = legal::depends_on_block_size(op, slot) || legal::opens_dir_directly(op, &tree);
+        if is_left_open && matches!(outcome, Ok(_) | Err(Errno::EINVAL)) {
             return Some(Self::Form);
         }
         match outcome.as_ref().err()? {

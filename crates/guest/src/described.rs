@@ -2,7 +2,7 @@
 
 use posix::LOST_AND_FOUND;
 use vfs::{
-    Conventions, Fallocate, Modes, Op, OpKind, OwnAttributes, Rename, WriteVia,
+    Conventions, Fallocate, Modes, Op, OpKind, OpenFlags, OwnAttributes, Rename, WriteVia,
     contract::Contract,
     generate::{ObjectBounds, OpSet},
 };
@@ -66,6 +66,8 @@ impl Lacked {
         match (self, op) {
             (Self::Ops(kind), op) => op.kind() == kind,
             (Self::Way(lacked), Op::Write { via, .. }) => *via == lacked,
+            // What cannot read and write directly does not open files for it either.
+            (Self::Way(WriteVia::Direct), Op::Open { flags, .. }) => flags.contains(OpenFlags::DIRECT),
             (Self::Rename(lacked), Op::Rename { how, .. }) => *how == lacked,
             (Self::Fallocate(lacked), Op::Fallocate { how, .. }) => *how == lacked,
             _ => false,
@@ -131,6 +133,7 @@ mod tests {
         assert!(!offers("link(\"/a\", \"/b\")") && offers("symlink(\"a\", \"/b\")"));
         assert!(!offers("write(\"/a\", offset=0, len=512, fill=1, via=direct)"));
         assert!(offers("write(\"/a\", offset=0, len=512, fill=1, via=mmap)"));
+        assert!(!offers("open(\"/a\", O_RDWR|O_DIRECT, fd=0)") && offers("open(\"/a\", O_RDWR, fd=0)"));
         assert!(!offers("rename(\"/a\", \"/b\", how=exchange)") && offers("rename(\"/a\", \"/b\")"));
         let bounds = described.bounds();
         assert!(!bounds.ops.contains(OpKind::Link) && bounds.ops.contains(OpKind::Symlink));

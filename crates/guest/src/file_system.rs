@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use posix::{
-    is_hidden,
+    FILE_BYTES_MAX, is_hidden,
     message::{Medium, Mount},
 };
 use vfs::{
-    Conventions, Fallocate, Op, OpKind, Path, Rename,
+    Conventions, Fallocate, Op, OpKind, OpenFlags, Path, Rename, WriteVia,
     contract::{
         Contract,
         promises::{self, Promise},
@@ -134,6 +134,10 @@ impl FileSystemKind {
     }
 }
 
+/// The bytes that a file may have on any file system; the smallest that are taught with have no more than this.
+pub const FILE_BYTES_OF_ANY: u64 = 64 << 10;
+/// The bytes of room that any file system has that is new, and whose disk is not too small for it.
+pub const ROOM_OF_ANY: u64 = 1 << 20;
 /// What stands for a missing journal among the options by which promises are found.
 const WITHOUT_JOURNAL: &str = "journal=off";
 
@@ -224,6 +228,16 @@ impl FileSystem {
         matches!(self.which, Which::Known(kind) if !matches!(kind, Btrfs | F2fs | Jffs2 | Nilfs2 | Ubifs))
     }
 
+    /// See [`check::Target::file_bytes_granted`]. Formats in the tables have far larger files than fit here.
+    pub fn file_bytes_granted(&self) -> u64 {
+        if self.is_known() { FILE_BYTES_MAX } else { FILE_BYTES_OF_ANY }
+    }
+
+    /// See [`check::Target::room_granted`]: of what is in no table, not all of its disk may be for its user.
+    pub fn room_granted(&self) -> u64 {
+        if self.is_known() { 0 } else { ROOM_OF_ANY.min((u64::from(self.kib) << 10) / 8) }
+    }
+
     /// Whether it is known what it has and what it lacks.
     pub fn is_known(&self) -> bool {
         self.facts().is_ok()
@@ -241,6 +255,9 @@ impl FileSystem {
         }
         match (op, self.facts()) {
             (Op::Write { via, .. }, Ok(kind)) => kind.ways.contains(via),
+            (Op::Open { flags, .. }, Ok(kind)) if flags.contains(OpenFlags::DIRECT) => {
+                kind.ways.contains(&WriteVia::Direct)
+            }
             (Op::Rename { how: Rename::Exchange, .. }, Ok(kind)) => kind.exchanges,
             (Op::Fallocate { how, .. }, Ok(kind)) => kind.fallocate.contains(how),
             (_, Ok(_)) => true,
@@ -374,6 +391,15 @@ mod tests {
         assert!(offers(FileSystemKind::Ext4, "create(\"/a/lost+found\")"));
         assert!(offers(FileSystemKind::Xfs, "mkdir(\"/lost+found\")"));
         assert!(!offers(FileSystemKind::Vfat, "create(\"/fsck0001.rec\")"));
+    }
+
+    #[test]
+    fn who_cannot_read_and_write_directly_is_not_asked_to_open_files_for_it() {
+        for (kind, has_direct) in [(FileSystemKind::Ext2, true), (FileSystemKind::Jffs2, false)] {
+            let offers = |op: &str| kind.usual().offers(&op.parse().unwrap());
+            assert_eq!(offers("open(\"/a\", O_RDWR|O_DIRECT, fd=0)"), has_direct, "{}", kind.name());
+            assert!(offers("open(\"/a\", O_RDWR, fd=0)"));
+        }
     }
 
     #[test]

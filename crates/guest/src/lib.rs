@@ -40,7 +40,7 @@ mod watch;
 
 pub use console::{Complaint, Console, complaint};
 pub use described::{Described, Lacked};
-pub use file_system::{FileSystem, FileSystemKind, Which, bounds_of_any};
+pub use file_system::{FILE_BYTES_OF_ANY, FileSystem, FileSystemKind, ROOM_OF_ANY, Which, bounds_of_any};
 pub use guest::{Guest, GuestError};
 pub use kernel::{DEBUG, Kernel, KernelError, PLAIN};
 pub use patience::Heeded;

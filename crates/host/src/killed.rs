@@ -15,6 +15,7 @@ use std::{
 
 use check::{Finding, Promise, Repeats, Target, Task, View};
 use disk::{Block, BlockSize, Disk, Geometry, Image};
+use guest::{FILE_BYTES_OF_ANY, ROOM_OF_ANY};
 use posix::{
     FILE_BYTES_MAX,
     message::{Answer, Got, Mount, Step},
@@ -323,6 +324,17 @@ impl Target for KilledTarget {
 
     fn file_bytes_max(&self) -> u64 {
         FILE_BYTES_MAX
+    }
+
+    fn file_bytes_granted(&self) -> u64 {
+        FILE_BYTES_OF_ANY
+    }
+
+    /// Its store lies among our temporary files, unless it has one of its own: where these have no room, it has none.
+    fn room_granted(&self) -> u64 {
+        let room =
+            rustix::fs::statvfs(&std::env::temp_dir()).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+        if room >= 16 * ROOM_OF_ANY { ROOM_OF_ANY } else { 0 }
     }
 
     fn step(&self, mounted: &mut Mounted, disk: &mut Disk, task: &mut Task) -> Option<Outcome> {

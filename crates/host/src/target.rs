@@ -287,9 +287,12 @@ impl Target for HostTarget {
         FILE_BYTES_MAX
     }
 
-    /// The format of every file system in the tables has far larger ones.
     fn file_bytes_granted(&self) -> u64 {
-        if self.subject.file_system.is_known() { FILE_BYTES_MAX } else { 0 }
+        self.subject.file_system.file_bytes_granted()
+    }
+
+    fn room_granted(&self) -> u64 {
+        self.subject.file_system.room_granted()
     }
 
     fn knows_what_it_lacks(&self) -> bool {

@@ -120,13 +120,13 @@ impl Walk {
         let root = open(CWD, "/", OFlags::DIRECTORY)?;
         let stat = fstat(&root)?;
         let (id, _) = self.identify(&stat)?;
-        let mut entries = entries(&root)?;
+        let is_hidden = |(entry, _): &(Vec<u8>, FileType)| hidden.iter().any(|hidden| is_hidden(hidden, entry));
+        let (left_out, entries): (Vec<_>, Vec<_>) = entries(&root)?.into_iter().partition(is_hidden);
         let mut nlink = link_count(&stat);
-        entries.retain(|(entry, file_type)| {
-            let is_hidden = hidden.iter().any(|hidden| is_hidden(hidden, entry));
-            nlink = nlink.saturating_sub(u32::from(is_hidden && *file_type == FileType::Directory));
-            !is_hidden
-        });
+        for (entry, listed) in left_out {
+            let is_dir = type_of(&root, &entry, listed)? == FileType::Directory;
+            nlink = nlink.saturating_sub(u32::from(is_dir));
+        }
         let children = self.visit_all(&root, "", entries)?;
         let xattrs = self.xattrs_of_open(&root)?;
         self.add(id, &stat, nlink, NodeKind::Dir(children.into()), xattrs);
@@ -149,10 +149,7 @@ impl Walk {
 
     fn visit(&mut self, dir: &OwnedFd, parent: &str, name: &[u8], listed: FileType) -> Result<NodeId, Unseen> {
         let looked_up = || statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-        let file_type = match listed {
-            FileType::Unknown => FileType::from_raw_mode(looked_up()?.st_mode),
-            known => known,
-        };
+        let file_type = type_of(dir, name, listed)?;
         let path = || format!("{parent}/{}", String::from_utf8_lossy(name));
         match file_type {
             FileType::Symlink => {
@@ -233,6 +230,17 @@ impl Walk {
             xattrs.insert(Arc::from(spelled(name)), Arc::from(&self.buffer[..len]));
         }
         Ok(xattrs)
+    }
+}
+
+/// What an entry is, be it that only the entry itself says so: readdir need not (`DT_UNKNOWN`), and fuse2fs does not.
+fn type_of(dir: &OwnedFd, name: &[u8], listed: FileType) -> io::Result<FileType> {
+    match listed {
+        FileType::Unknown => {
+            let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(FileType::from_raw_mode(stat.st_mode))
+        }
+        known => Ok(known),
     }
 }
 
@@ -325,6 +333,14 @@ mod tests {
         let (lost, rec) = (LOST_AND_FOUND.name, FSCK_REC.name);
         assert!(is_hidden(lost, b"lost+found") && !is_hidden(lost, b"lost"));
         assert!(is_hidden(rec, b"FSCK0000.REC") && is_hidden(rec, b"fsck0001.rec") && !is_hidden(rec, b"FSCK"));
+    }
+
+    #[test]
+    fn what_readdir_does_not_say_is_asked_of_the_entry() {
+        let root = open(CWD, "/", OFlags::DIRECTORY).unwrap();
+        assert_eq!(type_of(&root, b"proc", FileType::Unknown), Ok(FileType::Directory));
+        assert_eq!(type_of(&root, b"proc", FileType::RegularFile), Ok(FileType::RegularFile), "as it was listed");
+        assert!(type_of(&root, b"no such name", FileType::Unknown).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vfs::generate::InputCoverage;
 
-use crate::{memory, settings::Settings};
+use crate::{memory, registry, settings::Settings};
 
 /// The keys are a promise to users.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -201,7 +201,8 @@ impl Limits {
             ));
         } else if work.ops_refused > 0 && report.workloads.is_some() {
             let refused = work.ops_refused;
-            says.push(format!("{refused} ops of the workloads found no room: a larger disk (kib=) may have it"));
+            let advice = if registry::has_kib(&settings.target) { ": a larger disk (kib=) may have it" } else { "" };
+            says.push(format!("{refused} ops of the workloads found no room{advice}"));
         }
         if work.positions_sampled > 0 {
             let most = settings.crash_states_max;

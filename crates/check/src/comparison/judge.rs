@@ -1,8 +1,9 @@
 //! One op on all sides, and where they do not agree.
 //!
 //! Outcomes must be the same, then trees. With two sides a difference is just that; with three or more the majority
-//! names the odd one out. A side that refuses for want of room is excused (`legal.rs`): those that did the op are put
-//! back to where they were before it, as the reference is in a check of one target, and must then look alike again.
+//! names the odd one out. A side that refuses for want of room is excused (`legal.rs`) and has no vote: those that did
+//! the op are put back to where they were before it, as the reference is in a check of one target, and must then look
+//! alike again. Several may be excused, each with an errno of its own.
 
 use disk::OpIndex;
 use explore::Property;
@@ -14,7 +15,8 @@ use crate::{
     compare::{OUTCOME, TREE},
     crash::CONTENTS,
     fullness,
-    legal::{self, Growth},
+    legal::{self, Growth, Refusing},
+    lost_and_found,
     size::fits,
     target::Finding,
 };
@@ -45,7 +47,9 @@ impl Comparison {
                 states.push(None);
                 continue;
             }
-            let state = side.start(None, conventions).map_err(named(number))?;
+            let mut state = side.start(None, conventions).map_err(named(number))?;
+            let shows = side.observe(&state);
+            state.made_with_lost_and_found = shows.is_ok_and(|tree| lost_and_found::in_root_of(&tree).is_some());
             let tree = self.look(number, &state).map_err(|errno| named(number)(unreadable(errno)))?;
             first.get_or_insert(tree);
             states.push(Some(state));
@@ -58,8 +62,10 @@ impl Comparison {
             self.sides().zip(states).enumerate().map(start).collect();
         let sides = sides?;
         let trees: Vec<_> = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
-        let wrong = self.compare_trees(&trees);
-        match (wrong.into_iter().next(), trees.into_iter().next()) {
+        // Who looks like the first one because it was made so says nothing about who is right.
+        let made_alike: Vec<usize> = (0..trees.len()).filter(|number| self.side(*number).adopts()).collect();
+        let wrong = [&made_alike[..], &[]].iter().flat_map(|without| self.compare_trees(&trees, without)).next();
+        match (wrong, trees.into_iter().next()) {
             (Some(wrong), _) => Err(wrong),
             (None, Some(Ok(tree))) => Ok(Compared::fresh(sides, tree)),
             (None, _) => Err(unreadable(Errno::EIO)),
@@ -77,7 +83,7 @@ impl Comparison {
             return judged;
         }
         let room = self.room_after_all(before, (op, index), &judged.outcomes);
-        let refusal = self.refusal(before, op, (&sides, &judged.outcomes), room);
+        let excused = self.excused(before, op, (&sides, &judged.outcomes), room);
         let mut compared = judged.outcomes.clone();
         if let Some((part, written)) = self.part_that_fits(before, (op, index), (&sides, &judged.outcomes)) {
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| **outcome != written) {
@@ -86,21 +92,22 @@ impl Comparison {
                 *outcome = self.side(number).run(&mut sides[number], &part, index);
             }
         }
-        if let Some(refusal) = &refusal {
+        let differs = self.compare_outcomes(op, &compared, &excused);
+        if let Some(first) = excused.first() {
+            let refusal = judged.outcomes[*first].clone();
             for (number, outcome) in compared.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_ok()) {
                 judged.refused = true;
-                outcome.clone_from(refusal);
+                outcome.clone_from(&refusal);
                 sides[number] = before.now.sides[number].clone();
             }
         }
-        let differs = self.compare_outcomes(op, &compared);
         judged.wrong.extend(differs.map(|Finding { property, detail }| {
             let tell = |(number, bytes)| format!("{} on {}", fullness::tell(bytes), self.names(&[number]));
             Finding { property, detail: format!("{detail}{}", room.map(tell).unwrap_or_default()) }
         }));
         judged.trees = sides.iter().enumerate().map(|(number, state)| self.look(number, state)).collect();
         if !judged.is_broken() {
-            judged.wrong.extend(self.compare_trees(&judged.trees));
+            judged.wrong.extend(self.compare_trees(&judged.trees, &[]));
         }
         if !judged.is_broken()
             && let Some(Ok(tree)) = judged.trees.first()
@@ -121,33 +128,50 @@ impl Comparison {
         let least = (0..said.len()).min_by_key(written)?;
         let (part, rest) = legal::in_part(op, &said[least])?;
         let outcome = self.side(least).run(&mut sides[least].clone(), &rest, index);
-        let is_granted = fits(op, &before.now.tree, self.side(least).file_bytes_granted());
-        legal::is_full(&outcome, is_granted).then(|| (part, said[least].clone()))
+        let refusing = self.refusing(before, op, least);
+        let is_granted = fits(op, &before.now.tree, refusing.file_bytes_granted);
+        let growth = || if is_granted { Growth::Granted } else { Growth::Longer };
+        refusing.has_no_room(&outcome, growth).then(|| (part, said[least].clone()))
     }
 
-    /// What a side said that has no room for the op, and may say so.
-    fn refusal(
+    /// What is known where a side does not do an op.
+    fn refusing<'o>(&self, before: &Compared, op: &'o Op, number: usize) -> Refusing<'o> {
+        let side = self.side(number);
+        let needs_room_to_free = side.needs_room_to_free();
+        Refusing {
+            op,
+            is_first: before.is_empty() && (before.now.ops == 0 || !needs_room_to_free),
+            has_room: fullness::has_room(op, &before.now.tree, (before.now.room_used, side.room_granted())),
+            needs_room_to_free,
+            file_bytes_granted: side.file_bytes_granted(),
+        }
+    }
+
+    /// The sides that have no room for the op and may say so, each in its own way: one for want of blocks, another
+    /// because the file would be too long.
+    fn excused(
         &self,
         before: &Compared,
         op: &Op,
         (sides, said): (&[SideState], &[Outcome]),
         room: Option<(usize, u64)>,
-    ) -> Option<Outcome> {
+    ) -> Vec<usize> {
+        let done: Vec<usize> = (0..said.len()).filter(|number| said[*number].is_ok()).collect();
         let growth = || {
-            let done = said.iter().enumerate().filter(|(_, outcome)| outcome.is_ok());
-            let trees = done.filter_map(|(number, _)| self.look(number, &sides[number]).ok());
-            trees.map(|tree| Growth::between(&before.now.tree, &tree)).max().unwrap_or(Growth::None)
+            let trees = done.iter().filter_map(|number| self.look(*number, &sides[*number]).ok());
+            let seen = trees.map(|tree| Growth::between(&before.now.tree, &tree)).max();
+            seen.unwrap_or_else(|| legal::growth_by_reference(op, &before.now.tree))
         };
-        let has_no_room = |(number, outcome): &(usize, &Outcome)| {
-            let needs_room_to_free = self.side(*number).needs_room_to_free();
-            let is_first = before.is_empty() && (before.now.ops == 0 || !needs_room_to_free);
-            let file_bytes_granted = self.side(*number).file_bytes_granted();
-            let is_granted = || fits(op, &before.now.tree, file_bytes_granted);
-            legal::Refusing { op, is_first, needs_room_to_free, file_bytes_granted }
-                .has_no_room(outcome, || if is_granted() { Growth::Granted } else { growth() })
+        let has_no_room = |number: &usize| {
+            let refusing = self.refusing(before, op, *number);
+            let is_granted = || fits(op, &before.now.tree, refusing.file_bytes_granted);
+            refusing.has_no_room(&said[*number], || if is_granted() { Growth::Granted } else { growth() })
         };
-        let is_full = |(number, _): &(usize, &Outcome)| room.is_none_or(|(other, _)| other != *number);
-        said.iter().enumerate().filter(has_no_room).find(is_full).map(|(_, outcome)| outcome.clone())
+        let excused: Vec<usize> = (0..said.len()).filter(has_no_room).collect();
+        // What fails for another reason on all others fails for that reason here too.
+        let is_possible = !done.is_empty() || excused.len() == said.len();
+        let is_full = |number: &usize| room.is_none_or(|(other, _)| other != *number);
+        if is_possible && excused.iter().any(is_full) { excused } else { Vec::new() }
     }
 
     /// The first side that says that it has no room for what others did, and has: for a file of so many bytes.
@@ -167,7 +191,8 @@ impl Comparison {
 
     /// What a side shows, as far as sides can be compared by it.
     fn look(&self, number: usize, state: &SideState) -> Result<Tree, Errno> {
-        self.side(number).observe(state).map(legal::comparable)
+        let tree = self.side(number).observe(state)?;
+        Ok(if state.made_with_lost_and_found { lost_and_found::without(tree) } else { tree })
     }
 
     /// What sides themselves report.
@@ -178,12 +203,13 @@ impl Comparison {
         self.sides().zip(states).enumerate().flat_map(of_side).collect()
     }
 
-    fn compare_outcomes(&self, op: &Op, outcomes: &[Outcome]) -> Option<Finding> {
-        let groups = Groups::of(outcomes, |one, other| legal::is_same(op, one, other));
+    /// Where sides said different things; who is excused has no vote.
+    fn compare_outcomes(&self, op: &Op, outcomes: &[Outcome], excused: &[usize]) -> Option<Finding> {
+        let groups = Groups::of(outcomes, |one, other| legal::is_same(op, one, other)).without(excused);
         if groups.0.len() < 2 {
             return None;
         }
-        let all_succeeded = outcomes.iter().all(Result::is_ok);
+        let all_succeeded = groups.0.iter().all(|group| outcomes[group[0]].is_ok());
         let says = |outcome: &Outcome| match outcome {
             Ok(value) if all_succeeded => value.to_string(),
             Ok(_) => "succeeded".to_owned(),
@@ -193,12 +219,13 @@ impl Comparison {
         Some(Finding { property: OUTCOME, detail: format!("{op} {}", groups.tell(tell)) })
     }
 
-    fn compare_trees(&self, trees: &[Result<Tree, Errno>]) -> Vec<Finding> {
+    /// Where sides show different trees; some may have no vote.
+    fn compare_trees(&self, trees: &[Result<Tree, Errno>], without: &[usize]) -> Vec<Finding> {
         let same = |one: &Result<Tree, Errno>, other: &Result<Tree, Errno>| match (one, other) {
             (Ok(one), Ok(other)) => one.same_as(other),
             (one, other) => one.as_ref().err() == other.as_ref().err(),
         };
-        let groups = Groups::of(trees, same);
+        let groups = Groups::of(trees, same).without(without);
         let failed = trees.iter().enumerate().find_map(|(number, tree)| Some((number, *tree.as_ref().err()?)));
         if let Some((number, errno)) = failed {
             return vec![self.on_side(number, unreadable(errno))];
@@ -254,6 +281,15 @@ impl Groups {
         Self(groups)
     }
 
+    /// The same without the votes of some.
+    fn without(mut self, numbers: &[usize]) -> Self {
+        for group in &mut self.0 {
+            group.retain(|number| !numbers.contains(number));
+        }
+        self.0.retain(|group| !group.is_empty());
+        self
+    }
+
     /// The group that has more than half of all sides, if the others are not alone against it.
     fn majority(&self) -> Option<&Vec<usize>> {
         let sides: usize = self.0.iter().map(Vec::len).sum();
@@ -302,6 +338,17 @@ mod tests {
         assert_eq!(odd(&[1, 2]), Some((vec![vec![0]], vec![1])));
         assert_eq!(odd(&[1, 2, 3]), Some((vec![vec![0], vec![1]], vec![2])), "none goes unmentioned");
         assert_eq!(odd(&[1, 2, 1, 3, 1]), Some((vec![vec![1], vec![3]], vec![0, 2, 4])));
+    }
+
+    #[test]
+    fn who_has_no_vote_makes_no_majority() {
+        let majority = |answers: &[u8], without: &[usize]| {
+            let groups = Groups::of(answers, PartialEq::eq).without(without);
+            (groups.majority().cloned(), groups.0.len())
+        };
+        assert_eq!(majority(&[1, 1, 2], &[0]), (None, 2));
+        assert_eq!(majority(&[1, 2, 3, 3], &[0]), (Some(vec![2, 3]), 2));
+        assert_eq!(majority(&[1, 2, 1], &[1]), (Some(vec![0, 2]), 1));
     }
 
     #[test]

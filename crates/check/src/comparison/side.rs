@@ -80,6 +80,11 @@ pub trait Side: Send + Sync {
         0
     }
 
+    /// The room that it has for whatever is asked of it first, see [`Target::room_granted`].
+    fn room_granted(&self) -> u64 {
+        0
+    }
+
     /// Whether it may have no room for what only takes away or changes, see [`Target::needs_room_to_free`].
     fn needs_room_to_free(&self) -> bool {
         false
@@ -102,6 +107,8 @@ pub trait Side: Send + Sync {
 pub struct SideState {
     memory: Box<dyn Memory>,
     image: Image,
+    /// Whether it was made with a `lost+found` that shows.
+    pub(super) made_with_lost_and_found: bool,
 }
 
 /// What a file system keeps in memory, whatever its type.
@@ -124,7 +131,7 @@ impl Clone for Box<dyn Memory> {
 
 impl SideState {
     pub(super) fn new<M: Any + Clone + Send + Sync>(memory: M, image: Image) -> Self {
-        Self { memory: Box::new(memory), image }
+        Self { memory: Box::new(memory), image, made_with_lost_and_found: false }
     }
 
     /// How large its disk is.
@@ -226,6 +233,10 @@ impl<T: Target> Side for T {
 
     fn file_bytes_granted(&self) -> u64 {
         Target::file_bytes_granted(self)
+    }
+
+    fn room_granted(&self) -> u64 {
+        Target::room_granted(self)
     }
 
     fn needs_room_to_free(&self) -> bool {

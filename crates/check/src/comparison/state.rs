@@ -7,7 +7,7 @@ use vfs::{Fd, Op, OpenFlags, Outcome, Path, Place, Tree};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Comparison, SideState, past::Past};
-use crate::options::Equality;
+use crate::{fullness, options::Equality};
 
 /// A state of the search: a moment, and what led to it. What led to it does not tell states apart.
 #[derive(Clone)]
@@ -26,6 +26,8 @@ pub struct Moment {
     pub(super) tree: Tree,
     /// Ops done so far.
     pub(super) ops: u32,
+    /// What of the room was used that sides grant (`fullness::uses`).
+    pub(super) room_used: u64,
     slots: Slots,
 }
 
@@ -36,7 +38,7 @@ pub(super) struct Slots(Arc<BTreeMap<Fd, (Path, OpenFlags)>>);
 
 impl Compared {
     pub fn fresh(sides: SmallVec<[SideState; 3]>, tree: Tree) -> Self {
-        let now = Moment { sides, tree, ops: 0, slots: Slots::default() };
+        let now = Moment { sides, tree, ops: 0, room_used: 0, slots: Slots::default() };
         Self { now: Arc::new(now), place: Place::default(), past: Past::default() }
     }
 
@@ -48,11 +50,12 @@ impl Compared {
         outcome: &Outcome,
         (sides, tree): (SmallVec<[SideState; 3]>, Tree),
     ) -> Self {
-        let mut slots = self.now.slots.clone();
+        let (mut slots, mut room_used) = (self.now.slots.clone(), self.now.room_used);
         if outcome.is_ok() {
             slots.note(op);
+            room_used = room_used.saturating_add(fullness::uses(op));
         }
-        let now = Moment { sides, tree, ops: self.now.ops + 1, slots };
+        let now = Moment { sides, tree, ops: self.now.ops + 1, room_used, slots };
         Self { now: Arc::new(now), place: self.place, past: self.past.and(&self.now, op, said) }
     }
 

@@ -7,7 +7,7 @@ use vfs::{
 };
 
 use super::{Comparison, Side, state::Compared};
-use crate::{legal, size::fits, workload::Workload};
+use crate::{legal, lost_and_found, size::fits, workload::Workload};
 
 impl Comparison {
     /// The kinds of ops that every side has.
@@ -39,7 +39,12 @@ impl Comparison {
 
     /// Whether every side has an op, with these arguments.
     pub(super) fn all_offer(&self, op: &Op, state: &Compared) -> bool {
-        !legal::depends_on_block_size(op, state.slot_of(op))
+        let is_left_open =
+            legal::depends_on_block_size(op, state.slot_of(op)) || legal::opens_dir_directly(op, &state.now.tree);
+        let has_its_own = || state.now.sides.iter().any(|side| side.made_with_lost_and_found);
+        let is_of_fsck = lost_and_found::is_about(op) && has_its_own();
+        !is_left_open
+            && !is_of_fsck
             && self.sides().all(|side| {
                 let short_enough = |path: &&Path| {
                     let bytes_max = side.name_bytes_max().unwrap_or(usize::MAX);

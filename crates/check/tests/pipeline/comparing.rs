@@ -10,7 +10,7 @@ use check::{
 };
 use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use explore::{Budget, Order};
-use vfs::{Errno, Node, Op, Outcome, Reference, Tree, Value, WriteAt, WriteVia};
+use vfs::{Errno, Node, Op, OpKind, Outcome, Reference, Tree, Value, WriteAt, WriteVia};
 
 use crate::searching::{minimised, violated};
 
@@ -42,6 +42,16 @@ enum Wrong {
     NoRoomToRemove {
         never_overwrites: bool,
     },
+    /// It was made with an empty `lost+found`. That is not wrong.
+    LostAndFound,
+    /// To change a mode does nothing.
+    ModeStays,
+    /// There is a file in it that nobody made.
+    Stray,
+    /// It has no room for what is written.
+    NoRoomToWrite,
+    /// It never has room for ops of a kind, though it grants some at first; of the rest nothing is known.
+    Refuses(OpKind),
     /// A write finds the file too long, however long it is.
     TooLong,
     /// What was cut off is there again when the file is made longer.
@@ -52,9 +62,20 @@ enum Wrong {
     ShortCount,
 }
 
+const LOST_AND_FOUND: &str = "mkdir(\"/lost+found\", mode=0700)";
+
 impl Kept {
     fn boxed(wrong: Wrong) -> Box<dyn Checkable> {
-        Box::new(Self { saved: Mutex::new(vec![Reference::new()]), wrong })
+        let mut fresh = Reference::new();
+        let begins_with = match wrong {
+            Wrong::Stray => Some("create(\"/stray\")"),
+            Wrong::LostAndFound => Some(LOST_AND_FOUND),
+            _ => None,
+        };
+        if let Some(op) = begins_with {
+            fresh.apply(&op.parse().unwrap()).unwrap();
+        }
+        Box::new(Self { saved: Mutex::new(vec![fresh]), wrong })
     }
 }
 
@@ -82,11 +103,15 @@ impl Target for Kept {
     }
 
     fn needs_room_to_free(&self) -> bool {
-        self.wrong == Wrong::NoRoomToRemove { never_overwrites: true }
+        matches!(self.wrong, Wrong::NoRoomToRemove { never_overwrites: true } | Wrong::Refuses(_))
+    }
+
+    fn room_granted(&self) -> u64 {
+        if matches!(self.wrong, Wrong::Refuses(_)) { 256 << 10 } else { 0 }
     }
 
     fn has_one_supply(&self) -> bool {
-        !Target::needs_room_to_free(self)
+        !Target::needs_room_to_free(self) && self.wrong != Wrong::NoRoomToWrite
     }
 
     fn step(&self, mounted: &mut Reference, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -95,7 +120,9 @@ impl Target for Kept {
             (Op::Create { .. }, Wrong::NoRoomAtAll) | (Op::Unlink { .. }, Wrong::NoRoomToRemove { .. }) => {
                 Err(Errno::ENOSPC)
             }
-            (Op::Symlink { .. }, Wrong::FullTooEarly) => Err(Errno::ENOSPC),
+            (Op::Symlink { .. }, Wrong::FullTooEarly) | (Op::Write { .. }, Wrong::NoRoomToWrite) => Err(Errno::ENOSPC),
+            (op, Wrong::Refuses(kind)) if op.kind() == kind => Err(Errno::ENOSPC),
+            (Op::Chmod { .. }, Wrong::ModeStays) => Ok(Value::Done),
             (Op::Write { .. }, Wrong::TooLong) => Err(Errno::EFBIG),
             (Op::Truncate { file, size }, Wrong::StaleTail) if *size > 0 => {
                 let data = vfs::Data { len: *size, fill: 7 };
@@ -235,6 +262,30 @@ fn the_majority_names_the_odd_tree_too() {
 }
 
 #[test]
+fn the_reference_begins_like_the_first_and_does_not_speak_for_it() {
+    let (stray, right) = (("stray", Some(Wrong::Stray)), ("right", Some(Wrong::Nothing)));
+    let three = search(&comparison(&[stray, right, ("ref", None)]));
+    assert_eq!(violated(&three), ["tree"]);
+    let detail = &three.violations[0].trace.detail;
+    assert_eq!(detail, "on stray, compared with right: /stray: is a file with 0 bytes, expected nothing");
+    let four = search(&comparison(&[stray, right, ("another", Some(Wrong::Nothing)), ("ref", None)]));
+    assert!(four.violations[0].trace.detail.starts_with("on stray, the odd one out"), "{:?}", four.violations);
+    let two = search(&comparison(&[stray, ("ref", None)]));
+    assert_eq!(violated(&two), [""; 0], "one alone may begin with what it likes");
+}
+
+#[test]
+fn lost_and_found_is_left_out_where_it_was_made_with_the_file_system_alone() {
+    let both = comparison(&[("made with it", Some(Wrong::LostAndFound)), ("ref", None)]);
+    assert_eq!(violated(&search(&both)), [""; 0]);
+    let both = comparison(&[("wrong", Some(Wrong::ModeStays)), ("ref", None)]);
+    let report = script(&both, &[LOST_AND_FOUND, "chmod(\"/lost+found\", mode=0755)"]);
+    assert_eq!(violated(&report), ["tree"]);
+    let detail = &report.violations[0].trace.detail;
+    assert_eq!(detail, "on wrong, compared with ref: /lost+found: has mode 0700, expected mode 0755");
+}
+
+#[test]
 fn a_remount_shows_what_memory_hides() {
     let both = comparison(&[("wrong", Some(Wrong::ForgetsAll)), ("ref", None)]);
     let (ops, detail) = found(&both, &search(&both), "tree");
@@ -295,14 +346,16 @@ fn seeded_bugs_are_named() {
     }
 }
 
+/// What is found where a target is checked by itself.
+fn alone(wrong: Wrong, ops: &[&str]) -> CheckReport {
+    let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
+    let run = RunOptions { workload: Workload::scripted(&script), ..RunOptions::exhaustive("alone") };
+    Kept::boxed(wrong).check(options(Equality::Full), &run, &mut |_, _| {}).expect("it needs no checkpoint")
+}
+
 /// The same excuses end in the same places where a target is checked by itself.
 #[test]
 fn one_that_is_not_full_may_not_say_so_when_it_is_checked_alone() {
-    let alone = |wrong: Wrong, ops: &[&str]| {
-        let script: Vec<Op> = ops.iter().map(|op| op.parse().unwrap()).collect();
-        let run = RunOptions { workload: Workload::scripted(&script), ..RunOptions::exhaustive("alone") };
-        Kept::boxed(wrong).check(options(Equality::Full), &run, &mut |_, _| {}).expect("it needs no checkpoint")
-    };
     let unlink = "unlink(\"/a\")";
     let cases: [(Wrong, &[&str], &str); 3] = [
         (
@@ -332,6 +385,50 @@ fn what_never_overwrites_may_have_no_room_to_remove_and_a_longer_file_may_be_too
         let report = script(&both, &ops);
         assert_eq!((violated(&report), report.work.ops_refused), (vec![], 1), "{ops:?}");
     }
+}
+
+/// What is in no table may need room for anything and keep it in many places, but not when it is new.
+#[test]
+fn a_new_one_has_room_whatever_is_known_of_it() {
+    let used_up = "write(\"/a\", offset=0, len=262144, fill=1)";
+    for op in [
+        WRITE,
+        "truncate(\"/a\", size=1)",
+        "chmod(\"/a\", mode=0600)",
+        "setxattr(\"/a\", \"user.a\", len=8, fill=1)",
+        "unlink(\"/a\")",
+    ] {
+        let refuses = Wrong::Refuses(op.parse::<Op>().unwrap().kind());
+        let both = comparison(&[("wrong", Some(refuses)), ("ref", None)]);
+        assert_eq!(violated(&script(&both, &[FILE, op])), ["outcome"], "{op}");
+        assert_eq!(violated(&alone(refuses, &[FILE, op])), ["outcome"], "{op}");
+        if op != WRITE {
+            let ops = [FILE, used_up, op];
+            assert_eq!(violated(&script(&both, &ops)), [""; 0], "who is not new may be full: {op}");
+            assert_eq!(violated(&alone(refuses, &ops)), [""; 0], "{op}");
+        }
+    }
+}
+
+#[test]
+fn each_of_several_may_have_no_room_in_its_own_way() {
+    let sides = |sides: &[Option<Wrong>]| {
+        let names = ["first", "second", "third"];
+        comparison(&names.into_iter().zip(sides.iter().copied()).collect::<Vec<_>>())
+    };
+    let (long, full) = (Some(Wrong::TooLong), Some(Wrong::NoRoomToWrite));
+    for excused in [&[long, full, None][..], &[full, long, None], &[full, long], &[None, long, full]] {
+        let report = script(&sides(excused), &[FILE, WRITE]);
+        assert_eq!(violated(&report), [""; 0], "{:?}", report.violations);
+        assert_eq!(report.work.ops_refused, u64::from(excused.contains(&None)));
+    }
+    let report = script(&sides(&[full, Some(Wrong::ShortCount), None]), &[FILE, WRITE]);
+    assert_eq!(violated(&report), ["outcome"]);
+    let says = "wrote 1 byte on second, and wrote 4 bytes on third";
+    let detail = &report.violations[0].trace.detail;
+    assert!(detail.ends_with(says), "whoever is excused does not say who is right: {detail}");
+    let report = script(&sides(&[full, Some(Wrong::Nothing), None]), &["write(\"/b\", offset=0, len=4, fill=1)"]);
+    assert_eq!(violated(&report), ["outcome"], "no room is no excuse for what nobody can do");
 }
 
 const WEIGHTS: &str = "[ops]\nopen = 2\nclose = 1\ncreate = 1\nwrite = 2\nunlink = 1\nmkdir = 1\nremount = 0.2\n";

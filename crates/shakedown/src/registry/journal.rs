@@ -36,9 +36,10 @@ const OPTIONS: [TargetOption; 5] = [
     },
     TargetOption {
         name: "blocks",
-        values: Values::Number(1..=BLOCKS_MAX as u32),
+        // The root has one, and with no other the first directory finds no room, which nobody is excused for.
+        values: Values::Number(2..=BLOCKS_MAX as u32),
         fallback: Fallback::Depends { says: "2 or 3 for a flaw that needs a full disk, else 8", of: blocks_default },
-        about: "how many data blocks the disk has",
+        about: "how many data blocks the disk has, of which the root has one",
     },
     TargetOption {
         name: "flaw",

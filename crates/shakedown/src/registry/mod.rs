@@ -201,9 +201,40 @@ pub fn is_killed(name: &str) -> bool {
     name::parse(name).is_ok_and(|(entry, chosen)| entry.name == commands::FUSE.name && commands::is_killed(&chosen))
 }
 
+/// Whether the target of this name has a disk whose size its user chooses by `kib=`.
+pub fn has_kib(name: &str) -> bool {
+    let has = |entry: &Entry| entry.options.iter().any(|option| option.name == "kib");
+    name::parse(name).is_ok_and(|(entry, _)| has(entry)) && !is_killed(name)
+}
+
 impl Entry {
     /// The target as it is when no option is given.
     pub fn with_defaults(&self) -> Box<dyn Checkable> {
         (self.make)(&Chosen::defaults(self.options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_disk_can_be_larger() {
+        for (name, expected) in [
+            ("guest:ext4", true),
+            ("fuse:\"fuse2fs {dev} {mnt}\"", true),
+            ("fuse:\"bindfs {store} {mnt}\"", false),
+            ("model:journal", false),
+            ("ref", false),
+        ] {
+            assert_eq!(has_kib(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_disk_has_room_for_something() {
+        let error = Named::parse("model:journal?blocks=1").err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("2..64"), "{error}");
+        assert!(Named::parse("model:journal?blocks=2").is_ok());
     }
 }

@@ -72,6 +72,12 @@ impl Pool {
         names.map(str::len).max().unwrap_or(0)
     }
 
+    /// The bytes of the longest path.
+    #[cfg(test)]
+    pub fn path_bytes_max(&self) -> usize {
+        self.files.iter().chain(&self.dirs).map(|path| path.as_str().len()).max().unwrap_or(0)
+    }
+
     pub fn file(&self, random: &mut Random) -> Path {
         let other = random.happens(self.other) && !self.dirs.is_empty();
         random.among(if other { &self.dirs } else { &self.files }).clone()

@@ -29,8 +29,9 @@ const SLOTS: u64 = 2;
 const NUMBER_MAX: u64 = 1 << 62;
 /// The longest path that Linux takes. A longer name is refused like one that is longer by one byte.
 const PATH_BYTES_MAX: u64 = 4096;
-/// A path with more components than that is longer than Linux takes, whatever their names.
-const DEPTH_MAX: u64 = PATH_BYTES_MAX / 2;
+/// Paths of so many components, each as short as `/d0` and the last as long as a name can be, are short enough for
+/// Linux. Of longer ones, who has such a limit says something else than who has none.
+const DEPTH_MAX: u64 = 1024;
 
 impl FromStr for Weights {
     type Err = WeightsError;
@@ -124,9 +125,12 @@ fn table<'t>(file: &'t Toml, name: &str) -> Result<Option<&'t Toml>, WeightsErro
 
 fn whole(table: &Toml, place: &str, name: &str, default: u64) -> Result<u64, WeightsError> {
     let Some(value) = table.get(name) else { return Ok(default) };
-    let number =
-        value.as_integer().and_then(|number| u64::try_from(number).ok()).filter(|number| *number <= NUMBER_MAX);
-    number.ok_or_else(|| wrong(format!("{name} in {place} is {value}, which is no whole number")))
+    let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+    match number {
+        Some(number) if number <= NUMBER_MAX => Ok(number),
+        Some(_) => Err(wrong(format!("{name} in {place} is {value}, which is more than {NUMBER_MAX}"))),
+        None => Err(wrong(format!("{name} in {place} is {value}, which is no whole number from 0 on"))),
+    }
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -252,7 +256,12 @@ mod tests {
             ("[ops]\nwrite = 1\n[write.len]\n\"2^12\" = 1\n\"2^012\" = 1\n", "[write.len] has 2^12 twice"),
             ("[ops]\nchmod = 1\n[chmod.mode]\n0644 = 1\n644 = 2\n", "[chmod.mode] has 0644 twice"),
             ("[ops]\nsync = 1\n[paths]\nlong = 1\nlong_bytes = 4097\n", "long_bytes in [paths] is 4097, which is more"),
-            ("[ops]\nsync = 1\n[paths]\ndirs = 0\ndepth = 2049\n", "depth in [paths] is 2049, which is more"),
+            ("[ops]\nsync = 1\n[paths]\ndirs = 0\ndepth = 1025\n", "depth in [paths] is 1025, which is more"),
+            ("draws = -1\n[ops]\nsync = 1\n", "draws in the file is -1, which is no whole number from 0 on"),
+            (
+                "[ops]\nwrite = 1\n[write.len]\nmax = 4611686018427387905\n",
+                "max in [write.len] is 4611686018427387905, which is more than 4611686018427387904",
+            ),
             ("[ops]\ncreate = -1\n", "create in [ops] is -1, which is no weight"),
             ("[ops]\ncreate = \"x\"\n", "which is no weight"),
             ("[opps]\n", "the file has no \"opps\"; the nearest is \"ops\""),
@@ -280,6 +289,13 @@ mod tests {
             assert!(error.contains(expected), "{text:?}: {error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    #[test]
+    fn the_deepest_path_that_can_be_asked_for_is_short_enough() {
+        let text = format!("[ops]\ncreate = 1\n[paths]\nfiles = 1\ndirs = 1\nlong = 1\ndepth = {DEPTH_MAX}\n");
+        let weights: Weights = text.parse().unwrap();
+        assert!((1..PATH_BYTES_MAX).contains(&(weights.0.pool.path_bytes_max() as u64)));
     }
 
     #[test]
