@@ -12,10 +12,10 @@ use vfs::{File, Op, WriteAt, WriteVia};
 use crate::{
     checker::Checker,
     crash::is_told_by_the_tree,
-    replay::{Player, ReplayError},
+    replay::{Player, ReplayError, violated_at_start},
     run::Checkable,
     sighting::{Sighting, TRIES},
-    target::Target,
+    target::{Finding, Target},
     trace::{Move, OpMove, Trace},
     wanted::Wanted,
 };
@@ -26,7 +26,7 @@ use crate::{
 /// The trace itself does not lead to its violation.
 pub fn minimise<T: Target>(target: &T, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
     if trace.schedule.is_empty() {
-        return Ok(trace.clone());
+        return minimise_with(&|candidate| execute_start(target, candidate), trace, stop);
     }
     if target.takes_long_to_show(&trace.property) {
         let checker = Checker::new(target, trace.options);
@@ -62,9 +62,6 @@ pub(crate) type Execute<'e> = dyn Fn(&Trace) -> Option<Trace> + 'e;
 /// made shorter, since each step would be a matter of luck; it says how often it does.
 pub(crate) fn minimise_with(execute: &Execute<'_>, trace: &Trace, stop: &Stop) -> Result<Trace, ReplayError> {
     let execute: &Execute<'_> = &|candidate| if stop.is_stopped() { None } else { execute(candidate) };
-    if trace.schedule.is_empty() {
-        return Ok(trace.clone());
-    }
     let again = || shortest_tail(execute, trace).or_else(|| execute(trace));
     let Some((tries, shown)) = (1..=TRIES).find_map(|tries| Some((tries, again()?))) else {
         return if stop.is_stopped() { Ok(trace.clone()) } else { Err(ReplayError::NotAgain { tries: TRIES }) };
@@ -138,12 +135,14 @@ pub fn settled(target: &dyn Checkable, trace: &Trace, stop: &Stop) -> Trace {
 /// A trace of so many ops is worth trying by its end alone; a shorter one is soon taken apart.
 const LONG: usize = 16;
 
-/// The last op alone, the last two, the last four, and so on: most of a long walk has nothing to do with its end.
+/// The last op alone, the last two, the last four, and so on: most of a long walk has nothing to do with its end. First
+/// comes what a saved state was enough for, in case a fresh file system is too.
 fn shortest_tail(execute: &Execute<'_>, trace: &Trace) -> Option<Trace> {
     let ops = trace.ops.len();
+    let showed = trace.sighting.as_ref().and_then(|sighting| sighting.tail).map(|tail| tail.ops);
     let lengths = std::iter::successors(Some(1), |length| Some(length * 2)).take_while(|length| length * 2 <= ops);
-    let tail = |length: usize| execute(&remove_ops(trace, 0..ops - length));
-    if ops < LONG { None } else { lengths.into_iter().find_map(tail) }
+    let tail = |length: usize| execute(&remove_ops(trace, 0..ops.checked_sub(length)?));
+    if ops < LONG { None } else { showed.into_iter().chain(lengths).find_map(tail) }
 }
 
 /// What is made smaller: ops, then moves and power cuts, then the size of the arguments.
@@ -164,6 +163,13 @@ fn weight(op: &Op) -> u64 {
         Op::Fallocate { offset, len, .. } | Op::Read { offset, len, .. } => offset + len,
         _ => 0,
     }
+}
+
+/// Looks at a fresh file system, for a trace without moves. By a checker of its own: what another one remembers of the
+/// image would be said again and not seen again.
+fn execute_start<T: Target>(target: &T, candidate: &Trace) -> Option<Trace> {
+    let Finding { detail, .. } = violated_at_start(&Checker::twice(target, candidate.options), &candidate.property)?;
+    Some(Trace { detail, ..candidate.clone() })
 }
 
 /// Runs a candidate; the result has the power cut that was found for its last move, and the others as they are named

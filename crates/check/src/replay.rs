@@ -217,8 +217,7 @@ impl<'a, T: Target> Player<'a, T> {
 pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayError> {
     let checker = Checker::twice(target, trace.options);
     if trace.schedule.is_empty() {
-        let found = checker.start().map_or_else(Some, |start| checker.wrong_at_start(&start));
-        let found = found.filter(|finding| finding.property.name == trace.property);
+        let found = violated_at_start(&checker, &trace.property);
         let violation = found.map(|Finding { property, detail }| (property, detail));
         return Ok(Replayed { moves: Vec::new(), violation });
     }
@@ -254,6 +253,12 @@ pub fn replay<T: Target>(target: &T, trace: &Trace) -> Result<Replayed, ReplayEr
         }
     }
     Ok(Replayed { moves: shown, violation })
+}
+
+/// How a fresh file system violates a property, if it does.
+pub(crate) fn violated_at_start<T: Target>(checker: &Checker<'_, T>, property: &str) -> Option<Finding> {
+    let found = checker.start().map_or_else(Some, |start| checker.wrong_at_start(&start));
+    found.filter(|finding| finding.property.name == property)
 }
 
 fn show<T: Target>(

@@ -41,6 +41,21 @@ pub struct Tail {
 }
 
 impl Sighting {
+    /// Whether it was tried again, from the start and from what was saved, and did not show.
+    pub fn is_once(&self) -> bool {
+        self.tries > 0 && self.shown == 0 && self.tail.is_none()
+    }
+
+    /// What stands above a violation that a replay does not show.
+    pub fn heading(&self) -> &'static str {
+        match self {
+            Self { shown: 1.., .. } => "Seen, and not this time",
+            Self { tail: Some(_), .. } => "Seen, and again from a saved state",
+            Self { tries: 0, .. } => "Seen, and not tried again",
+            Self { .. } => "Seen, and in no try again",
+        }
+    }
+
     /// How often it shows, as a sentence; whoever tells what was seen says what else there is.
     pub fn how_often(&self) -> String {
         let Self { tries, shown, tail, .. } = self;
@@ -53,8 +68,11 @@ impl Sighting {
             }
             None => String::new(),
         };
-        match shown {
-            0 => format!("Nondeterministic: not in one of {tries} tries from the start did it show again{from_saved}."),
+        match (tries, shown) {
+            (0, _) => format!("It was not tried again from the start{from_saved}."),
+            (_, 0) => {
+                format!("Nondeterministic: not in one of {tries} tries from the start did it show again{from_saved}.")
+            }
             _ => format!("Nondeterministic: it shows in {shown} of {tries} tries."),
         }
     }

@@ -50,7 +50,7 @@ impl fmt::Display for Story<'_> {
 impl Story<'_> {
     /// There is nothing to show of a violation that does not come again but what was written down.
     fn tell_sighting(&self, f: &mut fmt::Formatter<'_>, sighting: &Sighting) -> fmt::Result {
-        writeln!(f, "Seen, and not again: {}", self.trace.property)?;
+        writeln!(f, "{}: {}", sighting.heading(), self.trace.property)?;
         indent(f, &printable_lines(&self.trace.detail), "  ")?;
         writeln!(f, "  {}", sighting.how_often())?;
         let sides = std::iter::once(&self.trace.target).chain(&self.trace.against);

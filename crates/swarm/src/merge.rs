@@ -45,9 +45,12 @@ pub struct MergedViolation {
     pub severity: String,
     /// How often it was met by all.
     pub count: u64,
+    /// Whether no task has seen it each time that the same was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nondeterministic: bool,
     /// By which tasks.
     pub tasks: Vec<usize>,
-    /// The trace with the fewest ops in it.
+    /// The trace with the fewest ops in it, of those that show it each time if there are any.
     pub trace: Value,
 }
 
@@ -83,6 +86,8 @@ struct Violation {
     property: String,
     severity: String,
     count: u64,
+    #[serde(default)]
+    nondeterministic: bool,
     trace: Value,
 }
 
@@ -141,13 +146,14 @@ fn add(violations: &mut BTreeMap<String, MergedViolation>, found: &Violation, ta
         property: found.property.clone(),
         severity: found.severity.clone(),
         count: 0,
+        nondeterministic: found.nondeterministic,
         tasks: Vec::new(),
         trace: found.trace.clone(),
     });
     merged.count += found.count;
     merged.tasks.push(task);
-    if length(&found.trace) < length(&merged.trace) {
-        merged.trace = found.trace.clone();
+    if (found.nondeterministic, length(&found.trace)) < (merged.nondeterministic, length(&merged.trace)) {
+        (merged.nondeterministic, merged.trace) = (found.nondeterministic, found.trace.clone());
     }
 }
 
@@ -165,6 +171,23 @@ mod tests {
         };
         let violations: Vec<Value> = violations.iter().map(violation).collect();
         json!({"states": states, "ops": 10, "seconds": 1.0, "violations": violations}).to_string()
+    }
+
+    #[test]
+    fn a_trace_that_shows_its_violation_each_time_is_better_than_a_shorter_one() {
+        let tasks = diversify(3, Variety { seed: 0, has_weights: false, has_budget: true });
+        let came_to = [(true, 1), (false, 5), (true, 2)].map(|(nondeterministic, ops)| {
+            let mut summary: Value = serde_json::from_str(&summary(1, &[("tree", ops)])).unwrap();
+            summary["violations"][0]["nondeterministic"] = json!(nondeterministic);
+            summary.to_string()
+        });
+        for (first, expected) in [(0, (false, 5)), (2, (true, 2))] {
+            let ended = tasks.iter().cloned().zip(&came_to).skip(first);
+            let ended = ended.map(|(task, summary)| (task, Ended::Violation, Some(summary.clone()), Vec::new()));
+            let found = merge(ended.collect()).violations.remove(0);
+            let ops = found.trace["ops"].as_array().map_or(0, Vec::len);
+            assert_eq!((found.nondeterministic, ops), expected);
+        }
     }
 
     #[test]

@@ -38,14 +38,22 @@ pub(super) fn replay(comparison: &Comparison, trace: &Trace) -> Result<Replayed,
 
 /// The trace with what its last op is found to violate now; `None` if it does not lead there.
 pub(super) fn execute(comparison: &Comparison, candidate: &Trace) -> Option<Trace> {
-    let mut state: Compared = comparison.start().ok()?;
-    let (last, earlier) = candidate.schedule.split_last()?;
+    let started = comparison.start();
+    let Some((last, earlier)) = candidate.schedule.split_last() else {
+        return again(candidate, started.err().as_slice());
+    };
+    let mut state: Compared = started.ok()?;
     for a_move in earlier {
         state = comparison.judge(&state, op_of(candidate, a_move)?.1).next?;
     }
     let judged = comparison.judge(&state, op_of(candidate, last)?.1);
-    let found = judged.wrong.into_iter().find(|finding| finding.property.name == candidate.property)?;
-    Some(Trace { detail: found.detail, ..candidate.clone() })
+    again(candidate, &judged.wrong)
+}
+
+/// The trace with how its property is violated now, if that is among what is wrong.
+fn again(candidate: &Trace, wrong: &[Finding]) -> Option<Trace> {
+    let found = wrong.iter().find(|finding| finding.property.name == candidate.property)?;
+    Some(Trace { detail: found.detail.clone(), ..candidate.clone() })
 }
 
 fn op_of<'t>(trace: &'t Trace, a_move: &Move) -> Option<(usize, &'t Op)> {

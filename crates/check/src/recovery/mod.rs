@@ -154,6 +154,10 @@ impl<T: Target> Recoverer<T> {
             return Arc::clone(known);
         }
         let recovered = self.recover_unknown(target, image);
+        if target.repeats() == Repeats::InShape && recovered.is_wrong() {
+            // It may not be so another time; what is counted is what was seen, not what is remembered.
+            return recovered;
+        }
         let mut images = images();
         if images.len() < IMAGES_MAX / IMAGE_SHARDS {
             images.insert(image.hash(), Arc::clone(&recovered));
@@ -263,6 +267,11 @@ impl<T: Target> Recovered<T> {
             return Some(format!("when it was used there was {second}, and not {first}"));
         }
         (self.refused != again.refused).then(|| "it had room for something else when it was used".to_owned())
+    }
+
+    /// Whether it violated a critical property.
+    fn is_wrong(&self) -> bool {
+        self.findings.iter().chain(&self.afterwards).any(Finding::is_critical)
     }
 
     /// What kept it from being run to its end, if that is no fault of the target.

@@ -18,6 +18,7 @@ struct Moody {
     when: When,
     /// How often it was asked to.
     unlinks: AtomicU32,
+    /// How often it was mounted. The mount after the last one that can be counted fails.
     mounts: AtomicU32,
     /// Which mount was asked to first.
     first: OnceLock<u32>,
@@ -46,7 +47,10 @@ impl Target for Moody {
     }
 
     fn mount(&self, _: &mut Disk) -> Result<Mounted, Errno> {
-        Ok((Reference::new(), self.mounts.fetch_add(1, Ordering::Relaxed)))
+        match self.mounts.fetch_add(1, Ordering::Relaxed) {
+            u32::MAX => Err(Errno::EIO),
+            mount => Ok((Reference::new(), mount)),
+        }
     }
 
     fn step(&self, (reference, mount): &mut Mounted, _: &mut Disk, task: &mut Task) -> Option<Outcome> {
@@ -151,7 +155,7 @@ fn what_never_shows_again_is_told_with_all_that_was_seen() {
         moody: EIO (input/output error)
         ref: it succeeded
 
-Seen, and not again: outcome
+Seen, and in no try again: outcome
   unlink("/a") failed with EIO on moody, and succeeded on ref
   Nondeterministic: not in one of 20 tries from the start did it show again.
   What moody showed then:
@@ -163,10 +167,38 @@ Seen, and not again: outcome
     assert_eq!(told, expected);
 }
 
+/// Whoever is not asked does not say no.
+#[test]
+fn what_is_not_tried_again_is_not_said_to_have_been() {
+    let stop = explore::Stop::default();
+    stop.stop();
+    let comparison = beside_the_reference(When::Once);
+    let met = check(&comparison, 1).violations[0].trace.clone();
+    let kept = settled(&comparison, &met, &stop);
+    let seen = kept.sighting.as_ref().expect("it is not known to show each time");
+    assert!(!seen.is_once());
+    let told = Story { trace: &kept, replayed: &kept.as_seen(seen), every_step: false }.to_string();
+    assert!(told.contains("Seen, and not tried again: outcome"), "{told}");
+    assert!(told.contains("\n  It was not tried again from the start.\n"), "{told}");
+}
+
+/// Sides that differ before the first op are tried again as well.
+#[test]
+fn sides_that_start_alike_when_tried_again_were_seen_once() {
+    let unmountable = Moody { mounts: AtomicU32::new(u32::MAX), ..moody(When::Once) };
+    let sides: Vec<(String, Box<dyn Checkable>)> =
+        vec![("moody".to_owned(), Box::new(unmountable)), ("ref".to_owned(), Box::new(InProcess))];
+    let comparison = Comparison::new(sides).expect("both are file systems");
+    let report = check(&comparison, 1);
+    let kept = settled(&comparison, &report.violations[0].trace, &explore::Stop::default());
+    assert!(kept.schedule.is_empty() && kept.sighting.expect("it mounts the next time").is_once());
+}
+
 #[test]
 fn what_only_a_saved_state_shows_is_said_to() {
     let (_, kept) = kept(&beside_the_reference(When::UntilMountedAgain), 1);
     let seen = kept.sighting.as_ref().expect("it does not show from the start");
+    assert!(!seen.is_once() && seen.heading() == "Seen, and again from a saved state");
     assert_eq!((seen.tries, seen.shown, seen.tail), (TRIES, 0, Some(Tail { ops: 1, tries: 1 })));
     assert_eq!(
         seen.how_often(),
@@ -183,5 +215,5 @@ fn a_target_by_itself_is_told_in_the_same_way() {
     let seen = trace.sighting.as_ref().expect("it does not show again");
     assert_eq!((seen.tries, seen.shown), (TRIES, 0));
     let told = Story { trace: &trace, replayed: &trace.as_seen(seen), every_step: false }.to_string();
-    assert!(told.contains("Seen, and not again: outcome"), "{told}");
+    assert!(told.contains("Seen, and in no try again: outcome"), "{told}");
 }

@@ -33,7 +33,9 @@ fn texts(trace: &Trace) -> Vec<String> {
 
 #[test]
 fn what_is_minimised_still_violates_and_never_grows() {
-    for (store, trace) in found_traces() {
+    // What goes by its mood need not do the same once more.
+    let repeating = found_traces().into_iter().filter(|(store, _)| !matches!(store.flaw, Flaw::Moody));
+    for (store, trace) in repeating {
         let smaller = minimise(&store, &trace, &explore::Stop::default()).expect("it violates its property");
         assert!(smaller.ops.len() <= trace.ops.len() && smaller.schedule.len() <= trace.schedule.len());
         assert_eq!((&smaller.property, smaller.options), (&trace.property, trace.options));

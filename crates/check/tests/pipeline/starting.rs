@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use check::{CheckOptions, CheckReport, Checkable, Finding, Story};
+use check::{CheckOptions, CheckReport, Checkable, Finding, Repeats, Story, TRIES, settled};
 use disk::{Block, CrashMode, Disk};
-use explore::Order;
+use explore::{Order, Stop};
 use vfs::{Errno, contract::Contract::Mountable};
 
 use crate::{
@@ -101,6 +101,38 @@ fn a_power_cut_before_the_first_op_is_judged() {
         assert_eq!(violated(&search(&Toy::RIGHT, options(crash, Mountable))), [""; 0]);
     }
     assert_eq!(violated(&search(&REFUSES_EMPTY, options(CrashMode::Off, Mountable))), [""; 0]);
+}
+
+/// A clock that strikes once, in the first recovery, must not make a file system wrong.
+#[test]
+fn what_is_wrong_before_the_first_op_is_tried_again() {
+    static FSCKS: AtomicU32 = AtomicU32::new(0);
+    let fsck = |_: &mut Disk| if FSCKS.fetch_add(1, Ordering::Relaxed) == 0 { Err(Errno::EIO) } else { Ok(Vec::new()) };
+    let moody = Toy { fsck, repeats: Repeats::InShape, remounts: true, ..Toy::RIGHT };
+    let report = search(&moody, options(CrashMode::Prefix, Mountable));
+    assert_only(&report, "recovery-nondeterministic");
+    assert_eq!(report.violations[0].count, 1, "the same image was recovered again, and well");
+    let trace = settled(&moody, &report.violations[0].trace, &Stop::default());
+    let seen = trace.sighting.as_ref().expect("it does not show again");
+    assert_eq!((seen.tries, seen.shown, trace.version), (TRIES, 0, 3));
+    assert!(seen.is_once());
+    let told = Story { trace: &trace, replayed: &trace.as_seen(seen), every_step: false }.to_string();
+    assert!(told.starts_with("\nSeen, and in no try again: recovery-nondeterministic\n"), "{told}");
+}
+
+/// One that is wrong now and then says how often.
+#[test]
+fn what_is_wrong_before_the_first_op_at_times_is_counted() {
+    static FSCKS: AtomicU32 = AtomicU32::new(0);
+    let fsck = |_: &mut Disk| {
+        let before = FSCKS.fetch_add(1, Ordering::Relaxed);
+        if before.is_multiple_of(3) { Err(Errno::EIO) } else { Ok(Vec::new()) }
+    };
+    let moody = Toy { fsck, repeats: Repeats::InShape, ..Toy::RIGHT };
+    let report = search(&moody, options(CrashMode::Prefix, Mountable));
+    let found = report.violations.iter().find(|found| found.trace.schedule.is_empty()).expect("the first fsck fails");
+    let seen = settled(&moody, &found.trace, &Stop::default()).sighting.expect("it does not show each time");
+    assert!(0 < seen.shown && seen.shown < seen.tries, "{seen:?}");
 }
 
 /// The first recovery leaves two notes, and one without the other is more than the next can take.

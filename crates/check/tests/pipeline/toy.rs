@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use check::{Finding, Promise, Target, Task, View};
+use check::{Finding, Promise, Repeats, Target, Task, View};
 use disk::{Block, BlockSize, Disk, Geometry, Image, IoError};
 use explore::Property;
 use vfs::{Errno, Node, NodeId, NodeKind, Op, Outcome, Path, Tree, Value, contract::Contract};
@@ -35,6 +35,7 @@ pub struct Toy {
     pub full_fsck: Option<fn(&mut Disk) -> Checked>,
     pub invariants: fn(&Disk) -> Vec<Finding>,
     pub uses_fua: bool,
+    pub repeats: Repeats,
     /// Whether the workload makes files in any order, or the first one first.
     pub any_order: bool,
     /// Whether the workload has remounts too.
@@ -51,6 +52,7 @@ impl Toy {
         full_fsck: None,
         invariants: |_| Vec::new(),
         uses_fua: true,
+        repeats: Repeats::Exactly,
         any_order: false,
         remounts: false,
     };
@@ -152,5 +154,9 @@ impl Target for Toy {
 
     fn uses_fua(&self) -> bool {
         self.uses_fua
+    }
+
+    fn repeats(&self) -> Repeats {
+        self.repeats
     }
 }

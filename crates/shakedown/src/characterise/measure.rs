@@ -160,8 +160,8 @@ impl Pass {
         match found {
             Some(found) => {
                 let found = counterexample(named, column, found, crash_states, stop);
-                let seen = || format!("it was broken once, and never again: {}", found.trace.detail);
-                if named.is_doubtful(&found.trace) {
+                let seen = || format!("it was broken once, and in no try again: {}", found.trace.detail);
+                if named.is_doubtful(found.broken, &found.trace) {
                     Cell::NotMeasured { why: seen() }
                 } else {
                     Cell::Broken(Box::new(found))

@@ -77,7 +77,7 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     // Who is missing is not to be had by doing the same ops again.
     for found in violated.iter_mut().filter(|found| !is_of_the_machine(&found.property)) {
         found.trace = without_panic_messages(|| settled(&*job.named.target, &found.trace, &watch.stop));
-        if job.named.is_doubtful(&found.trace) {
+        if job.named.is_doubtful(found.count, &found.trace) {
             doubt(found);
         }
     }
@@ -92,10 +92,10 @@ pub fn run(arguments: &Check) -> Result<Verdict> {
     }
 }
 
-/// Accuses nobody of what was seen once and never again.
+/// Accuses nobody of what was seen once and in no try again.
 fn doubt(found: &mut Violated) {
     if found.property != host::NONDETERMINISTIC.name {
-        found.trace.detail = format!("{} once, and never again: {}", found.property, found.trace.detail);
+        found.trace.detail = format!("{} once, and in no try again: {}", found.property, found.trace.detail);
         host::NONDETERMINISTIC.name.clone_into(&mut found.property);
         found.trace.property.clone_from(&found.property);
     }

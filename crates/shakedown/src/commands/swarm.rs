@@ -227,7 +227,8 @@ fn text(merged: &Merged, elapsed: f64, folder: &TaskFolder, paint: Paint) -> Str
     for (number, found) in (1..).zip(&merged.violations) {
         let tasks: Vec<String> = found.tasks.iter().map(ToString::to_string).collect();
         let heading = paint.bad(&format!("✗ {} ({}),", found.property, found.severity));
-        lines.push(format!("{heading} {}, by task {}", plural(found.count, "time"), tasks.join(", ")));
+        let repeats = if found.nondeterministic { ", nondeterministic" } else { "" };
+        lines.push(format!("{heading} {}{repeats}, by task {}", plural(found.count, "time"), tasks.join(", ")));
         lines.extend(found.trace["detail"].as_str().map(|detail| format!("  {detail}")));
         lines.extend(folder.trace(number).map(|file| format!("  See it again: shakedown replay {}", file.display())));
     }

@@ -22,7 +22,7 @@ pub const FUSE: Entry = Entry {
         TargetOption {
             name: "kib",
             values: Values::Number(16..=1_048_576),
-            fallback: Fallback::Value("4096"),
+            fallback: Fallback::Value(KIB),
             about: "the size of the disk",
         },
         MKFS,
@@ -64,6 +64,9 @@ pub(super) const DIR_LINKS: TargetOption = option(
     "counted",
     "one: a directory has one link, whatever is in it",
 );
+
+/// The size of the disk that nobody asks for.
+pub(super) const KIB: &str = "4096";
 
 /// The option that stands behind the colon.
 pub const COMMAND: &str = "command";

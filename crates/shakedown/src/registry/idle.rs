@@ -7,7 +7,10 @@ use models::{
     journal::Flaw as JournalFlaw,
 };
 
-use super::Chosen;
+use super::{
+    Chosen,
+    commands::{COMMAND, KIB, is_killed},
+};
 
 /// One option makes another one idle.
 struct Idle {
@@ -22,7 +25,7 @@ struct Idle {
     reason: &'static str,
 }
 
-const TABLE: [Idle; 11] = [
+const TABLE: [Idle; 14] = [
     Idle {
         target: "model:cow",
         option: "flaw",
@@ -95,7 +98,18 @@ const TABLE: [Idle; 11] = [
     },
     Idle { target: "model:link", ..INDEX_THREADS },
     INDEX_THREADS,
+    WITHOUT_DISK,
+    Idle { option: "repair", is_so: |chosen| is_killed(chosen) && !chosen.word("repair").is_empty(), ..WITHOUT_DISK },
+    Idle { option: "kib", is_so: |chosen| is_killed(chosen) && chosen.word("kib") != KIB, ..WITHOUT_DISK },
 ];
+
+const WITHOUT_DISK: Idle = Idle {
+    target: "fuse",
+    option: "fsck",
+    beside: COMMAND,
+    is_so: |chosen| is_killed(chosen) && !chosen.word("fsck").is_empty(),
+    reason: "it has no {dev}, and what has no disk is not looked at there",
+};
 
 const INDEX_THREADS: Idle = Idle {
     target: "model:index",

@@ -20,7 +20,7 @@ mod quoted;
 mod reference;
 
 use anyhow::ensure;
-use check::{Checkable, Comparison, Trace};
+use check::{Checkable, Comparison, Sighting, Trace};
 
 pub use self::{
     guests::remark,
@@ -144,10 +144,11 @@ impl Named {
     }
 
     /// Whether a violation is one that nobody can be accused of: the running kernel, which does other things too,
-    /// showed it once and never again.
-    pub fn is_doubtful(&self, trace: &Trace) -> bool {
-        let is_on_this_machine = self.entry.name.starts_with("host:") || self.entry.name == "fuse";
-        is_on_this_machine && trace.sighting.as_ref().is_some_and(|sighting| sighting.shown == 0)
+    /// showed it once and in no try again.
+    pub fn is_doubtful(&self, count: u64, trace: &Trace) -> bool {
+        let mut sides = std::iter::once(&self.name).chain(&self.against);
+        let is_once = count == 1 && trace.sighting.as_ref().is_some_and(Sighting::is_once);
+        is_once && sides.any(|name| is_on_this_machine(name))
     }
 
     /// The comparison of this target with the ones of these names.
@@ -196,6 +197,11 @@ impl Named {
     }
 }
 
+/// Whether what does the ops of a target is the running kernel, or served by a process of it.
+fn is_on_this_machine(name: &str) -> bool {
+    name::parse(name).is_ok_and(|(entry, _)| entry.name.starts_with("host:") || entry.name == commands::FUSE.name)
+}
+
 /// Whether a target has no disk whose power could be cut, but somebody who can be killed.
 pub fn is_killed(name: &str) -> bool {
     name::parse(name).is_ok_and(|(entry, chosen)| entry.name == commands::FUSE.name && commands::is_killed(&chosen))
@@ -216,7 +222,49 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use check::{CheckOptions, Tail, VERSION};
+    use explore::Severity;
+
     use super::*;
+
+    fn met(sighting: Sighting) -> Trace {
+        Trace {
+            version: VERSION,
+            target: String::new(),
+            against: Vec::new(),
+            options: CheckOptions::default(),
+            property: "outcome".to_owned(),
+            severity: Severity::Critical,
+            detail: String::new(),
+            workload: None,
+            ops: Vec::new(),
+            schedule: Vec::new(),
+            sighting: Some(sighting),
+        }
+    }
+
+    #[test]
+    fn only_what_the_running_kernel_showed_once_and_in_no_try_is_doubtful() {
+        let once = Sighting { tries: 20, ..Sighting::default() };
+        let tail = Some(Tail { ops: 2, tries: 2 });
+        let command = r#"fuse:"CMD {store} {mnt}""#;
+        let cases = [
+            ("host:ext2", None, 1, once.clone(), true),
+            (command, Some("ref"), 1, once.clone(), true),
+            ("ref", Some(command), 1, once.clone(), true),
+            ("ref", Some("model:cow"), 1, once.clone(), false),
+            (command, Some("ref"), 12, once.clone(), false),
+            (command, Some("ref"), 1, Sighting { tail, ..once.clone() }, false),
+            (command, Some("ref"), 1, Sighting { shown: 1, ..once }, false),
+            (command, Some("ref"), 1, Sighting::default(), false),
+        ];
+        for (name, against, count, sighting, expected) in cases {
+            let against: Vec<String> = against.map(str::to_owned).into_iter().collect();
+            let named = Named::parse(name).unwrap().against(&against).unwrap();
+            let told = format!("{name} {against:?} {count} {sighting:?}");
+            assert_eq!(named.is_doubtful(count, &met(sighting)), expected, "{told}");
+        }
+    }
 
     #[test]
     fn only_a_disk_can_be_larger() {

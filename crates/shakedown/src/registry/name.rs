@@ -141,6 +141,8 @@ mod tests {
             "model:journal?flaw=data-after-commit,data=writeback",
             "model:f2fs?forgets=summary,fsync=checkpoint",
             "model:link?threads=2,files=2",
+            "fuse:\"f {store} {mnt}\"?mkfs=true,promises=atomic,kib=4096",
+            "fuse:\"f {dev} {mnt}\"?fsck=true,repair=true,kib=64",
         ];
         names.iter().for_each(|name| drop(parse(name).unwrap()));
     }
@@ -183,6 +185,12 @@ mod tests {
             ("model:f2fs?nids=immediate,fsync=checkpoint", "nids=immediate does nothing with fsync=checkpoint"),
             ("model:link?threads=2,files=1", "threads=2 does nothing with files=1"),
             ("model:index?files=1,threads=2", "threads=2 does nothing with files=1"),
+            (
+                "fuse:\"f {store} {mnt}\"?fsck=true",
+                "fsck=true does nothing with command=f {store} {mnt}: it has no {dev}",
+            ),
+            ("fuse:\"f {mnt}\"?repair=true", "repair=true does nothing with command=f {mnt}: it has no {dev}"),
+            ("fuse:\"f {mnt}\"?kib=64", "kib=64 does nothing with command=f {mnt}: it has no {dev}"),
             ("ref?x=1", "ref has no options"),
             ("", "there is no such target"),
         ];
