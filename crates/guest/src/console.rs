@@ -36,6 +36,11 @@ const BUGS: [&str; 13] = [
     "VFS: Busy inodes after unmount",
 ];
 
+/// Who in a kernel speaks of the processes of the host that run its programs, and how such a line ends if one of them
+/// is gone: it is not there any more, or it was killed.
+const LOST: ([&str; 3], [&str; 3]) =
+    (["userspace - ", "wait_stub_done : ", "handle_trap - "], ["errno = 3", "status = 0x9", "status = 9"]);
+
 /// A line by which a file system says that it found damage.
 struct Sign {
     /// How the file system introduces itself, somewhere in the line.
@@ -196,6 +201,12 @@ impl Console {
         complaint(&text)
     }
 
+    /// Whether the kernel has lost a process of the host that it runs its programs in. It panics then, of an init that
+    /// is gone.
+    pub fn has_lost_a_process(&self) -> bool {
+        tells_of_a_lost_process(&String::from_utf8_lossy(&self.text))
+    }
+
     /// What was printed since the last time, or the end of it.
     pub fn since_last(&self) -> String {
         let start = self.text.len().saturating_sub(COMPLAINT_MAX).max(self.seen);
@@ -207,6 +218,12 @@ impl Console {
         let start = self.text.len().saturating_sub(COMPLAINT_MAX);
         String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
     }
+}
+
+fn tells_of_a_lost_process(text: &str) -> bool {
+    let (who, ends) = LOST;
+    let tells = |line: &str| who.iter().any(|who| line.contains(who)) && ends.iter().any(|end| line.ends_with(end));
+    text.lines().any(|line| tells(line.trim_end()))
 }
 
 /// The first complaint in what a kernel printed.
@@ -239,6 +256,22 @@ mod tests {
         assert!(!complaint(&format!("{text}BUG: bad page state")).unwrap().is_about_the_disk);
         let long = format!("WARNING: {}", "ä".repeat(COMPLAINT_MAX));
         assert!(complaint(&long).unwrap().text.len() <= COMPLAINT_MAX);
+    }
+
+    #[test]
+    fn what_is_said_of_a_process_that_is_gone_is_told_from_what_went_wrong_in_one() {
+        let cases = [
+            ("userspace - ptrace set regs failed, errno = 3", true),
+            ("[ 1.0] userspace - PTRACE_GETREGS failed, errno = 3\r\nKernel panic - not syncing", true),
+            ("wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 11, status = 0x9", true),
+            ("wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 11, status = 0xb7f", false),
+            ("userspace - ptrace set regs failed, errno = 38", false),
+            ("EXT4-fs (vdb): error: errno = 3", false),
+            ("Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tells_of_a_lost_process(text), expected, "{text}");
+        }
     }
 
     /// Each as its file system prints it, and what it prints after every power cut.
