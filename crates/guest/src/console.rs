@@ -209,14 +209,12 @@ impl Console {
 
     /// What was printed since the last time, or the end of it.
     pub fn since_last(&self) -> String {
-        let start = self.text.len().saturating_sub(COMPLAINT_MAX).max(self.seen);
-        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+        end_of(&self.text[self.seen..])
     }
 
     /// The last lines.
     pub fn tail(&self) -> String {
-        let start = self.text.len().saturating_sub(COMPLAINT_MAX);
-        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+        end_of(&self.text)
     }
 }
 
@@ -234,11 +232,26 @@ pub fn complaint(text: &str) -> Option<Complaint> {
     // The line is a part of the text.
     let start = found.as_ptr().addr() - text.as_ptr().addr();
     let line = found.trim().to_owned();
-    let mut end = text.len().min(start + COMPLAINT_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Some(Complaint { line, text: text[start..end].trim().to_owned(), is_about_the_disk: bug.is_none() })
+    let told = folded(&text[start..]);
+    let told = &told[..told.floor_char_boundary(COMPLAINT_MAX)];
+    Some(Complaint { line, text: told.trim().to_owned(), is_about_the_disk: bug.is_none() })
+}
+
+/// As much of the end as is kept of a complaint.
+fn end_of(text: &[u8]) -> String {
+    let text = folded(&String::from_utf8_lossy(text));
+    let start = text.len().saturating_sub(COMPLAINT_MAX);
+    text[text.ceil_char_boundary(start)..].trim().to_owned()
+}
+
+/// A line that a kernel prints again and again is quoted once, with how often it came.
+fn folded(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let told = lines.chunk_by(|one, next| one == next).map(|equal| match equal {
+        [line, _, _, ..] => format!("{line}\n... {} more times\n", equal.len() - 1),
+        few => few.iter().map(|line| format!("{line}\n")).collect(),
+    });
+    told.collect()
 }
 
 #[cfg(test)]
@@ -256,6 +269,15 @@ mod tests {
         assert!(!complaint(&format!("{text}BUG: bad page state")).unwrap().is_about_the_disk);
         let long = format!("WARNING: {}", "ä".repeat(COMPLAINT_MAX));
         assert!(complaint(&long).unwrap().text.len() <= COMPLAINT_MAX);
+    }
+
+    #[test]
+    fn a_line_that_comes_again_and_again_is_quoted_once() {
+        let full = "cannot allocate a jffs2_node_frag object\n".repeat(60);
+        let text = format!("one\none\n{full}BUG: two\n{full}");
+        let folded = "cannot allocate a jffs2_node_frag object\n... 59 more times";
+        assert_eq!(end_of(text.as_bytes()), format!("one\none\n{folded}\nBUG: two\n{folded}"));
+        assert_eq!(complaint(&text).unwrap().text, format!("BUG: two\n{folded}"));
     }
 
     #[test]
