@@ -2,8 +2,8 @@
 //!
 //! It waits for one byte on its standard input and then starts the kernel in the folder, in a process group of its own.
 //! When the input ends, because whoever holds the other end has let go or is dead, and when the kernel ends, it kills
-//! the whole group and removes the folder. Its own end tells whether somebody else has killed the kernel. It can be told
-//! about a folder before that exists, so that there is no moment at which nobody would clear it away.
+//! the whole group and removes the folder. Its own end tells whether somebody else has killed the kernel. It can be
+//! told about a folder before that exists, so that there is no moment at which nobody would clear it away.
 
 use std::{
     ffi::OsString,
