@@ -36,6 +36,11 @@ const BUGS: [&str; 13] = [
     "VFS: Busy inodes after unmount",
 ];
 
+/// Who in a kernel speaks of the processes of the host that run its programs, and how such a line ends if one of them
+/// is gone: it is not there any more, or it was killed.
+const LOST: ([&str; 3], [&str; 3]) =
+    (["userspace - ", "wait_stub_done : ", "handle_trap - "], ["errno = 3", "status = 0x9", "status = 9"]);
+
 /// A line by which a file system says that it found damage.
 struct Sign {
     /// How the file system introduces itself, somewhere in the line.
@@ -196,17 +201,27 @@ impl Console {
         complaint(&text)
     }
 
+    /// Whether the kernel has lost a process of the host that it runs its programs in. It panics then, of an init that
+    /// is gone.
+    pub fn has_lost_a_process(&self) -> bool {
+        tells_of_a_lost_process(&String::from_utf8_lossy(&self.text))
+    }
+
     /// What was printed since the last time, or the end of it.
     pub fn since_last(&self) -> String {
-        let start = self.text.len().saturating_sub(COMPLAINT_MAX).max(self.seen);
-        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+        end_of(&self.text[self.seen..])
     }
 
     /// The last lines.
     pub fn tail(&self) -> String {
-        let start = self.text.len().saturating_sub(COMPLAINT_MAX);
-        String::from_utf8_lossy(&self.text[start..]).trim().to_owned()
+        end_of(&self.text)
     }
+}
+
+fn tells_of_a_lost_process(text: &str) -> bool {
+    let (who, ends) = LOST;
+    let tells = |line: &str| who.iter().any(|who| line.contains(who)) && ends.iter().any(|end| line.ends_with(end));
+    text.lines().any(|line| tells(line.trim_end()))
 }
 
 /// The first complaint in what a kernel printed.
@@ -217,11 +232,26 @@ pub fn complaint(text: &str) -> Option<Complaint> {
     // The line is a part of the text.
     let start = found.as_ptr().addr() - text.as_ptr().addr();
     let line = found.trim().to_owned();
-    let mut end = text.len().min(start + COMPLAINT_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    Some(Complaint { line, text: text[start..end].trim().to_owned(), is_about_the_disk: bug.is_none() })
+    let told = folded(&text[start..]);
+    let told = &told[..told.floor_char_boundary(COMPLAINT_MAX)];
+    Some(Complaint { line, text: told.trim().to_owned(), is_about_the_disk: bug.is_none() })
+}
+
+/// As much of the end as is kept of a complaint.
+fn end_of(text: &[u8]) -> String {
+    let text = folded(&String::from_utf8_lossy(text));
+    let start = text.len().saturating_sub(COMPLAINT_MAX);
+    text[text.ceil_char_boundary(start)..].trim().to_owned()
+}
+
+/// A line that a kernel prints again and again is quoted once, with how often it came.
+fn folded(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let told = lines.chunk_by(|one, next| one == next).map(|equal| match equal {
+        [line, _, _, ..] => format!("{line}\n... {} more times\n", equal.len() - 1),
+        few => few.iter().map(|line| format!("{line}\n")).collect(),
+    });
+    told.collect()
 }
 
 #[cfg(test)]
@@ -239,6 +269,31 @@ mod tests {
         assert!(!complaint(&format!("{text}BUG: bad page state")).unwrap().is_about_the_disk);
         let long = format!("WARNING: {}", "ä".repeat(COMPLAINT_MAX));
         assert!(complaint(&long).unwrap().text.len() <= COMPLAINT_MAX);
+    }
+
+    #[test]
+    fn a_line_that_comes_again_and_again_is_quoted_once() {
+        let full = "cannot allocate a jffs2_node_frag object\n".repeat(60);
+        let text = format!("one\none\n{full}BUG: two\n{full}");
+        let folded = "cannot allocate a jffs2_node_frag object\n... 59 more times";
+        assert_eq!(end_of(text.as_bytes()), format!("one\none\n{folded}\nBUG: two\n{folded}"));
+        assert_eq!(complaint(&text).unwrap().text, format!("BUG: two\n{folded}"));
+    }
+
+    #[test]
+    fn what_is_said_of_a_process_that_is_gone_is_told_from_what_went_wrong_in_one() {
+        let cases = [
+            ("userspace - ptrace set regs failed, errno = 3", true),
+            ("[ 1.0] userspace - PTRACE_GETREGS failed, errno = 3\r\nKernel panic - not syncing", true),
+            ("wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 11, status = 0x9", true),
+            ("wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 11, status = 0xb7f", false),
+            ("userspace - ptrace set regs failed, errno = 38", false),
+            ("EXT4-fs (vdb): error: errno = 3", false),
+            ("Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tells_of_a_lost_process(text), expected, "{text}");
+        }
     }
 
     /// Each as its file system prints it, and what it prints after every power cut.

@@ -7,12 +7,16 @@
 use std::{
     fs,
     io::{self, Write as _},
+    os::unix::process::ExitStatusExt as _,
     path::PathBuf,
     process::{Child, ChildStdin},
+    thread,
     time::{Duration, Instant},
 };
 
-use posix::message::{ANSWERS_AT, Answer, BATCH_AT, BadMessage, MAILBOX_BYTES, SECTOR, Step, frame, unframe};
+use posix::message::{
+    ANSWERS_AT, Answer, BATCH_AT, BadMessage, KERNEL_WAS_KILLED, MAILBOX_BYTES, SECTOR, Step, frame, unframe,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -38,12 +42,15 @@ pub enum GuestError {
     /// It cannot be started.
     #[error("start a guest: {0}")]
     Start(#[from] io::Error),
-    /// Its kernel ended: it panicked, or something killed it.
+    /// Its kernel ended by itself: it panicked or crashed.
     #[error("go on with a guest: its kernel ended; it said last: {console}")]
     Died {
         /// The end of what it printed.
         console: String,
     },
+    /// Somebody else ended its kernel, its supervisor or a process of it.
+    #[error("go on with a guest: it was killed, as by a machine that runs out of memory")]
+    Killed,
     /// It made no request for a long time, or far too many.
     #[error("go on with a guest: it hangs; it said last: {console}")]
     Hung {
@@ -75,6 +82,10 @@ impl GuestError {
     const DIED: Self = Self::Died { console: String::new() };
     const HUNG: Self = Self::Hung { console: String::new() };
 }
+
+/// A kernel that panics or is killed is gone long before, and its supervisor with it. One that was asked to end lets go
+/// of its disks and stays.
+const ENDING_MAX: Duration = Duration::from_secs(3);
 
 /// More requests than any batch needs.
 const REQUESTS_MAX: u32 = 1 << 20;
@@ -258,9 +269,18 @@ impl Guest {
     /// nothing else. All of it is there when everything of the guest has ended.
     fn with_last_words(&mut self, error: GuestError) -> GuestError {
         let place = matches!(error, GuestError::Hung { .. }).then(|| self.call_trace()).flatten();
+        // What ends while it boots is no fault of a file system, and may say why. One that is gone when it is given a
+        // batch has no memory to write to.
+        let is_gone = matches!(error, GuestError::Died { .. } | GuestError::Start(_));
+        let may_be_killed = is_gone && !self.console.is_of_boot();
+        let was_killed = may_be_killed && self.was_killed();
         self.end();
         self.console.drain();
+        let has_lost_a_process = may_be_killed && self.console.has_lost_a_process();
         let complaint = self.console.complaint().map(|complaint| complaint.text);
+        if has_lost_a_process || was_killed && complaint.is_none() {
+            return GuestError::Killed;
+        }
         let console = complaint.unwrap_or_else(|| self.console.tail());
         let console = symbols::with_functions(&console, &self.program);
         match error {
@@ -268,6 +288,19 @@ impl Guest {
             GuestError::Hung { .. } => GuestError::Hung { console: and_where(console, place) },
             error => error,
         }
+    }
+
+    /// Whether it was somebody else who ended a kernel that has let go of its disks, or its supervisor, unless the
+    /// kernel says otherwise.
+    fn was_killed(&mut self) -> bool {
+        let until = Instant::now() + ENDING_MAX;
+        let ended = loop {
+            match self.supervisor.try_wait() {
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(1)),
+                ended => break ended.ok().flatten(),
+            }
+        };
+        ended.is_none_or(|status| status.signal().is_some() || status.code() == Some(KERNEL_WAS_KILLED.into()))
     }
 
     /// Where the kernel is.

@@ -407,6 +407,7 @@ mod tests {
         let console = || String::from("the last words");
         let cases = [
             (Trouble::Guest(GuestError::Died { console: console() }), "kernel-bug"),
+            (Trouble::Guest(GuestError::Killed), "guest-unavailable"),
             (Trouble::Guest(GuestError::Hung { console: console() }), "kernel-hangs"),
             (Trouble::Guest(GuestError::GivenUp), "guest-given-up"),
             (Trouble::Guest(GuestError::Start(std::io::ErrorKind::NotFound.into())), "guest-unavailable"),

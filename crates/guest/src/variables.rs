@@ -6,10 +6,10 @@
 //! guest starts alike, so the sequence from a mount on is the same in all.
 //!
 //! **Its clock** costs nothing to read. On virtual time a kernel lets a quarter of a microsecond pass whenever it reads
-//! its clock, for the sake of programs that wait by looking at it. How often it does so depends on what is in its caches
-//! and on who looks at files meanwhile, and what goes by time (which thread's turn it is, what a tick interrupts) would
-//! depend on that too. A kernel that waits for a clock of somebody else's lets no time pass so; this one is told that it
-//! does. Time then passes only where all threads wait for it.
+//! its clock, for the sake of programs that wait by looking at it. How often it does so depends on what is in its
+//! caches and on who looks at files meanwhile, and what goes by time (which thread's turn it is, what a tick
+//! interrupts) would depend on that too. A kernel that waits for a clock of somebody else's lets no time pass so; this
+//! one is told that it does. Time then passes only where all threads wait for it.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 

@@ -94,6 +94,7 @@ impl From<GuestError> for HostError {
             GuestError::Died { console } => Self::Crashed { said: console },
             GuestError::Hung { console } => Self::Hung { said: console },
             GuestError::Message(error) => Self::Message(error),
+            GuestError::Killed => Self::Died { said: GuestError::Killed.to_string() },
             GuestError::Protocol(words) => Self::Died { said: words },
             GuestError::GivenUp => Self::GivenUp,
         }

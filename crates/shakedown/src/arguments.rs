@@ -67,7 +67,8 @@ pub enum Command {
   shakedown check lib:ext4 --against lib:littlefs --against ref --depth 4
 
 Exit codes: 0 nothing found, 1 a violation, 2 wrong usage or environment.
-Ctrl-C ends the search with a summary; with --out it can be resumed. A second Ctrl-C kills.")]
+Ctrl-C ends the search with a summary; with --out it can be resumed. A second Ctrl-C kills,
+but for one within half a second: `timeout` sends two.")]
 pub struct Check {
     /// What to check, such as 'model:link?writes=naive'; see `shakedown targets`
     #[arg(required_unless_present = "resume")]

@@ -160,6 +160,9 @@ impl<T: Target> Search<'_, T> {
                     return None;
                 }
                 let again = self.recoverer.recover(self.target, &crashed.image);
+                if let Some(of_the_machine) = again.of_the_machine(self.target) {
+                    return Some(of_the_machine.clone());
+                }
                 if let Some(wrong) = self.wrong(&again) {
                     return Some(self.finding(view, &disk, &crashed, &wrong));
                 }

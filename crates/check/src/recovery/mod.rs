@@ -159,7 +159,7 @@ impl<T: Target> Recoverer<T> {
             return recovered;
         }
         let mut images = images();
-        if images.len() < IMAGES_MAX / IMAGE_SHARDS {
+        if recovered.of_the_machine(target).is_none() && images.len() < IMAGES_MAX / IMAGE_SHARDS {
             images.insert(image.hash(), Arc::clone(&recovered));
         }
         recovered
@@ -194,7 +194,8 @@ impl<T: Target> Recoverer<T> {
             }
         }
         let recovered = Arc::new(recovered);
-        if target.repeats() == Repeats::InShape {
+        // What the machine has kept from being done is not what comes of these reads.
+        if target.repeats() == Repeats::InShape || recovered.of_the_machine(target).is_some() {
             return recovered;
         }
         match self.memo.insert(&reads, Arc::clone(&recovered)) {

@@ -12,13 +12,13 @@ use std::{
 use check::{
     CheckOptions, CheckReport, Checkable, Comparison, Finding, InProcess, Promise, RunOptions, Target, Task, View,
 };
-use disk::{BlockSize, CrashMode, Disk, Geometry, Image};
+use disk::{Block, BlockSize, CrashMode, Disk, Geometry, Image};
 use explore::{Budget, Limit, Property, Stop};
 use vfs::{Errno, Op, Outcome, Reference, Tree};
 
 const ABSENT: Property = Property::critical("absent");
 
-/// A reference whose mount of this number finds nobody there.
+/// A reference that counts its mounts on its disk, and whose mount of this number finds nobody there.
 struct Absent {
     mounts: AtomicU32,
     at: u32,
@@ -31,7 +31,11 @@ impl Target for Absent {
         Image::zeroed(Geometry { block_size: BlockSize::MIN, blocks: 1 })
     }
 
-    fn mount(&self, _: &mut Disk) -> Result<Option<Reference>, Errno> {
+    fn mount(&self, disk: &mut Disk) -> Result<Option<Reference>, Errno> {
+        let mut count = [0; 4];
+        disk.read(Block(0), &mut count).map_err(|_| Errno::EIO)?;
+        count[0] += 1;
+        disk.write(Block(0), &count).map_err(|_| Errno::EIO)?;
         let is_there = self.mounts.fetch_add(1, Ordering::Relaxed) != self.at;
         Ok(is_there.then(Reference::new))
     }
@@ -72,18 +76,22 @@ fn violated(report: &CheckReport) -> BTreeSet<&str> {
 }
 
 /// The first mount is that of the fresh file system, the next ones are those of a power cut before the first op: the
-/// recovery, what follows it, and all of that once more, to compare.
+/// recovery, what follows it, and all of that once more, to compare; or the recovery of an interrupted one.
 #[test]
 fn who_could_not_be_had_is_all_that_is_told() {
-    let mut met = 0;
-    for at in 0..5 {
-        let target = Absent { mounts: AtomicU32::new(0), at };
-        let report = target.check(CheckOptions::default(), &RunOptions::exhaustive("absent"), &mut |_, _| {}).unwrap();
-        let violated = violated(&report);
-        assert!(violated.iter().all(|property| *property == ABSENT.name), "{at}: {:?}", report.violations);
-        met += violated.len();
+    for (recovery_crashes, mounts) in [(false, 5), (true, 7)] {
+        let mut met = 0;
+        for at in 0..mounts {
+            let target = Absent { mounts: AtomicU32::new(0), at };
+            // One that is used is asked for more than it can do.
+            let options = CheckOptions { recovery_crashes, probe: !recovery_crashes, ..CheckOptions::default() };
+            let report = target.check(options, &RunOptions::exhaustive("absent"), &mut |_, _| {}).unwrap();
+            let violated = violated(&report);
+            assert!(violated.iter().all(|property| *property == ABSENT.name), "{at}: {:?}", report.violations);
+            met += violated.len();
+        }
+        assert_eq!(met, mounts as usize, "it was missed each time");
     }
-    assert_eq!(met, 5, "it was missed each time");
 }
 
 /// The second mount is that of the first remount. One that is there forgets everything, which would be found next.

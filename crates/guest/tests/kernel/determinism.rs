@@ -222,8 +222,9 @@ fn a_session_goes_on_from_wherever_it_is_restored() {
     }
 }
 
-/// What an op finds in caches, and what is looked at between two ops, decides how often the kernel reads its clock. That
-/// must not decide when a thread of btrfs writes a tree: here it would once in some eighty ops, if reading took time.
+/// What an op finds in caches, and what is looked at between two ops, decides how often the kernel reads its clock.
+/// That must not decide when a thread of btrfs writes a tree: here it would once in some eighty ops, if reading took
+/// time.
 #[test]
 fn it_does_not_matter_how_often_the_clock_was_read() {
     const FILES: usize = 60;

@@ -85,16 +85,42 @@ fn nothing_is_left_of_a_guest_whose_owner_was_killed() {
     wait_until("its folder stays", || folders(&folder).is_empty());
 }
 
+/// By whom a kernel was ended decides who is accused: it aborts when it panics.
 #[test]
 fn a_kernel_that_is_killed_is_told_and_cleared_away() {
     let Some(kernel) = kernel() else { return };
+    for (signal, by_somebody_else) in [(Signal::KILL, true), (Signal::TERM, true), (Signal::ABORT, false)] {
+        let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
+        let process = guest.kernel_process().unwrap();
+        kill_process(process, signal).unwrap();
+        let error = guest.run(&mut NoRequests, &[Step::Observe]).unwrap_err();
+        let expected = if by_somebody_else { is_killed } else { is_dead };
+        assert!(expected(&error), "{signal:?}: {error}");
+        let process = Path::new("/proc").join(process.as_raw_nonzero().to_string());
+        wait_until("its process stays", || !process.exists());
+    }
+}
+
+fn is_killed(error: &GuestError) -> bool {
+    matches!(error, GuestError::Killed)
+}
+
+fn is_dead(error: &GuestError) -> bool {
+    matches!(error, GuestError::Died { .. })
+}
+
+/// What runs in a guest is in processes of the host that are below its kernel. It panics without the one of its init.
+#[test]
+fn a_process_of_a_kernel_that_is_killed_is_no_panic_of_the_kernel() {
+    let Some(kernel) = kernel() else { return };
     let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
-    let process = guest.kernel_process().unwrap();
-    kill_process(process, Signal::KILL).unwrap();
+    let process = guest.kernel_process().unwrap().as_raw_nonzero();
+    let below = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+    for process in below.split_whitespace() {
+        kill_process(Pid::from_raw(process.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    }
     let error = guest.run(&mut NoRequests, &[Step::Observe]).unwrap_err();
-    assert!(matches!(error, GuestError::Died { .. }), "{error}");
-    let process = Path::new("/proc").join(process.as_raw_nonzero().to_string());
-    wait_until("its process stays", || !process.exists());
+    assert!(is_killed(&error), "{error}");
 }
 
 /// The folder is the supervisor's to remove, and it cannot.
@@ -108,7 +134,7 @@ fn a_supervisor_that_is_killed_leaves_no_folder() {
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(parent).unwrap(), Signal::KILL).unwrap();
     let error = guest.run(&mut NoRequests, &[Step::Observe]).unwrap_err();
-    assert!(matches!(error, GuestError::Died { .. }), "{error}");
+    assert!(is_killed(&error), "{error}");
     drop(guest);
     assert!(!folder.exists());
     wait_until("its processes stay", || processes_in(&folder.to_string_lossy()).is_empty());

@@ -111,7 +111,7 @@ fn nothing_is_quoted_of_what_a_kernel_says_while_it_boots() {
     for kernel in kernel().into_iter().chain(guest::Kernel::of_debian()) {
         let mut guest = Guest::boot(&kernel, 128, 0).unwrap();
         assert_eq!(guest.complaint(), None, "{}", kernel.identity());
-        kill_process(guest.kernel_process().unwrap(), Signal::KILL).unwrap();
+        kill_process(guest.kernel_process().unwrap(), Signal::ABORT).unwrap();
         let error = guest.run(&mut zeros(), &[Step::Observe]).unwrap_err();
         let GuestError::Died { console } = &error else { panic!("{error}") };
         assert_eq!(console, "", "{}", kernel.identity());

@@ -109,6 +109,9 @@ pub enum Got {
 /// What init has its kernel print before it does anything: all that stands before it is of the boot.
 pub const BOOTED: &str = "guest-init: the kernel has booted";
 
+/// How the supervisor of a guest ends whose kernel was ended by somebody else.
+pub const KERNEL_WAS_KILLED: u8 = 3;
+
 /// Where in the mailbox a batch is read. Not at its beginning, nor near it: kernels look for partitions there.
 pub const BATCH_AT: u64 = 1 << 20;
 /// Where in the mailbox answers are stored.

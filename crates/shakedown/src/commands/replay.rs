@@ -23,13 +23,18 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
     let in_file = || format!("use {file}");
     let mut trace = Trace::from_json(&text).with_context(in_file)?;
     let named = Named::parse(&trace.target).with_context(in_file)?.against(&trace.against).with_context(in_file)?;
-    named.ready()?;
+    // A program stands alone: who only wants that needs nobody who executes the trace.
+    let is_executed = arguments.minimise || arguments.script.is_none();
+    if is_executed {
+        named.ready()?;
+    }
     // The first signal ends the making shorter, the second one all: whoever stops watching lets signals be ignored.
     let watch = arguments.minimise.then(Watch::begin).transpose()?;
     if let Some(Watch { stop, .. }) = &watch {
         trace = named.target.minimise(&trace, stop).with_context(in_file)?;
     }
-    let told = story::tell(&*named.target, &trace, true).with_context(in_file)?;
+    let tell = || story::tell(&*named.target, &trace, true).with_context(in_file);
+    let told = is_executed.then(tell).transpose()?;
     if let Some(out) = &arguments.out {
         fs::write(out, trace.to_json()).with_context(|| format!("write {}", out.display()))?;
     }
@@ -39,6 +44,7 @@ pub fn run(arguments: &Replay) -> Result<Verdict> {
         // The script was asked for and is there: what comes after it on a command line may go on.
         return Ok(Verdict::NothingFound);
     }
+    let Some(told) = told else { return Ok(Verdict::NothingFound) };
     let paint = Paint::for_stdout();
     let sides = [&[named.full_name()], &trace.against[..]].concat().join(" against ");
     let heading = format!("{} of {sides}", trace.property);

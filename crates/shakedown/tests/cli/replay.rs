@@ -96,6 +96,18 @@ fn a_trace_becomes_a_script() {
     assert!(c.stdout.contains("int main("), "{}", c.stdout);
 }
 
+/// There is no such kernel.
+#[test]
+fn a_script_needs_the_trace_and_not_its_target() {
+    let (_scratch, files) = traces("model:link?writes=naive,files=1,blocks=2");
+    let mut trace: Value = serde_json::from_str(&fs::read_to_string(&files[0]).unwrap()).unwrap();
+    trace["target"] = "guest:ntfs3?kernel=of-nobody".into();
+    fs::write(&files[0], trace.to_string()).unwrap();
+    let script = shakedown(&["replay", text(&files[0]), "--script", "sh"]);
+    assert!(script.code == Some(0) && script.stdout.starts_with("#!/bin/sh"), "{script:?}");
+    assert_eq!(shakedown(&["replay", text(&files[0])]).code, Some(2), "nobody executes it");
+}
+
 #[test]
 fn a_trace_of_actions_is_seen_again_and_has_no_script() {
     let (_scratch, files) = traces("model:philosophers?n=3");

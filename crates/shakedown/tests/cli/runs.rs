@@ -198,7 +198,10 @@ fn an_interrupted_run_ends_with_its_summary_and_can_be_resumed() {
     while !out.exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // Twice, as `timeout` does.
+    let pid = child.id();
+    let twice = format!("kill -INT {pid} && {{ sleep 0.01; kill -INT {pid}; true; }}");
+    let kill = std::process::Command::new("sh").args(["-c", &twice]).status().unwrap();
     assert!(kill.success());
     let ran = from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -21,7 +21,8 @@ use crate::{Op, Tree};
 /// One thing that a program may rely on after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Guarantee {
-    /// On a synchronous mount, whatever has returned is there.
+    /// On a synchronous mount, whatever has returned is there. By mount(8), all I/O is done synchronously then, and
+    /// ext2, ext3, ext4, fat, vfat, ufs and xfs are those that honour it.
     SynchronousMount,
     /// What `sync`, `syncfs` or an unmount covered is there.
     Sync,

@@ -2,8 +2,8 @@
 //!
 //! It waits for one byte on its standard input and then starts the kernel in the folder, in a process group of its own.
 //! When the input ends, because whoever holds the other end has let go or is dead, and when the kernel ends, it kills
-//! the whole group and removes the folder. It can be told about a folder before that exists, so that there is no moment
-//! at which nobody would clear it away.
+//! the whole group and removes the folder. Its own end tells whether somebody else has killed the kernel. It can be
+//! told about a folder before that exists, so that there is no moment at which nobody would clear it away.
 
 use std::{
     ffi::OsString,
@@ -13,10 +13,14 @@ use std::{
     process::{Child, Command, ExitCode},
 };
 
+use posix::message::KERNEL_WAS_KILLED;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, set_child_subreaper, wait},
+    process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, pidfd_open,
+        set_child_subreaper, wait, waitid,
+    },
 };
 
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -58,9 +62,13 @@ fn watch(mut kernel: Child) -> ExitCode {
         let mut either = [PollFd::new(&ends, PollFlags::IN), PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
         while poll(&mut either, None) == Err(Errno::INTR) {}
     }
+    // How it has ended by now; what is killed below has not.
+    let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
     let _ = kill_process_group(pid, Signal::KILL);
-    let status = kernel.wait();
+    let _ = kernel.wait();
     while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
-    let ended_well = status.is_ok_and(|status| status.success());
-    ExitCode::from(u8::from(!ended_well))
+    ExitCode::from(match ended.ok().flatten() {
+        Some(ended) if ended.terminating_signal() == Some(Signal::KILL.as_raw()) => KERNEL_WAS_KILLED,
+        ended => u8::from(ended.and_then(|ended| ended.exit_status()) != Some(0)),
+    })
 }
