@@ -364,7 +364,7 @@ impl<'a, T: Target> Checker<'a, T> {
         let under_way_to = after.0 - usize::from(outcome.is_some() && !failed && !quiet && after > before);
         self.cut_power_along(&Moment::new(next, made), (before, Position(under_way_to)), visit);
         let Some(outcome) = outcome else { return Advance::UnderWay };
-        self.counts.op(&next.tasks[made.task].op);
+        self.counts.op(&next.tasks[made.task].op, &outcome);
         *asked = next.disk.disarm();
         if let Some(lacking) = self.lacking(next, made.task, &outcome) {
             self.tally.left_out(next.place, lacking);

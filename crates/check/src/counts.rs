@@ -11,7 +11,7 @@ use std::{
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 use vfs::{
-    Op,
+    Op, Outcome,
     contract::Guarantee,
     generate::{InputCounts, InputCoverage},
 };
@@ -161,10 +161,10 @@ impl Counts {
         }
     }
 
-    pub fn op(&self, op: &Op) {
+    pub fn op(&self, op: &Op, outcome: &Outcome) {
         self.ops.fetch_add(1, Ordering::Relaxed);
         if let Some(inputs) = self.inputs.as_ref().filter(|_| !self.is_repeating()) {
-            inputs.op(op);
+            inputs.op(op, outcome);
         }
     }
 

@@ -57,8 +57,7 @@ pub(crate) fn write(fd: RawFd, at: WriteAt, data: Data, via: WriteVia) -> io::Re
     // SAFETY: the buffer has that length; the flags are set back before the descriptor is used again.
     unsafe {
         let flags = libc::fcntl(fd, libc::F_GETFL);
-        done(flags)?;
-        // What cannot take a flag (a directory) cannot be written either: the write will say why.
+        // What cannot take a flag (a directory, or no file at all) cannot be written either: the write will say why.
         if wanted != 0 {
             libc::fcntl(fd, libc::F_SETFL, flags | wanted);
         }

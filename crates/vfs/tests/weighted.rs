@@ -1,7 +1,7 @@
 //! Ops drawn by weights: what is drawn is what was asked, and follows from the seed.
 
 use vfs::{
-    Op, OpKind, Reference, WriteAt, WriteVia,
+    Errno, File, Op, OpKind, Outcome, Reference, Value, WriteAt, WriteVia,
     generate::{ArgumentCoverage, InputCounts, Weights},
 };
 
@@ -33,6 +33,8 @@ syncfs = 1
 remount = 1
 ";
 
+const DONE: Outcome = Ok(Value::Done);
+
 fn weights(more: &str) -> Weights {
     format!("{ALL}{more}").parse().unwrap()
 }
@@ -41,7 +43,7 @@ fn weights(more: &str) -> Weights {
 fn covered(weights: &Weights, op: Option<&str>, argument: &str) -> ArgumentCoverage {
     let counts = InputCounts::new(weights);
     for seed in 0..25 {
-        weights.draw(seed, |_| true).iter().for_each(|op| counts.op(op));
+        weights.draw(seed, |_| true).iter().for_each(|op| counts.op(op, &DONE));
     }
     let all = counts.coverage().0;
     all.into_iter().find(|one| one.op.as_deref() == op && one.argument == argument).expect("it has weights")
@@ -106,7 +108,7 @@ fn a_skewed_draw_shows_in_the_variation() {
     let weights = weights("");
     let counts = InputCounts::new(&weights);
     let is_small = |op: &&Op| matches!(op, Op::Write { data, .. } if data.len < 16);
-    weights.draw(3, |_| true).iter().filter(is_small).for_each(|op| counts.op(op));
+    weights.draw(3, |_| true).iter().filter(is_small).for_each(|op| counts.op(op, &DONE));
     let sizes = counts.coverage().0.into_iter().find(|one| one.argument == "len" && one.op.as_deref() == Some("write"));
     assert!(sizes.and_then(|sizes| sizes.coefficient_of_variation).is_some_and(|variation| variation > 1.0));
 }
@@ -138,7 +140,10 @@ fn what_is_due_comes_close_to_what_was_asked_within_few_ops() {
         };
         let offered = |op: &Op| is_whole(op) && !op.to_string().len().is_multiple_of(10);
         for seed in 0..30_000 {
-            done.op(&weights.draw_due(seed, &done, offered).expect("most are offered"));
+            let op = weights.draw_due(seed, &done, offered).expect("most are offered");
+            // Of the files that are written to, two of three are not there.
+            let is_missing = matches!(op, Op::Write { file: File::Path(_), .. }) && !seed.is_multiple_of(3);
+            done.op(&op, if is_missing { &Err(Errno::ENOENT) } else { &DONE });
         }
         let coverage = done.coverage().0;
         let variation = |argument: &str| {

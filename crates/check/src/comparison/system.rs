@@ -72,7 +72,8 @@ impl System for Comparer<'_> {
             resume_unwind(payload)
         });
         if !self.counts.is_repeating() {
-            self.counts.op(op);
+            // Where they do not agree, that is a violation, and the first is as good as any.
+            self.counts.op(op, &judged.outcomes[0]);
         }
         self.counts.refused(judged.refused);
         for Finding { property, detail } in &judged.wrong {

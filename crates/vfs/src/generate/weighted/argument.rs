@@ -1,7 +1,7 @@
 //! The arguments of ops, each with its partitions and how much each of them weighs.
 
 use super::{distribution::Distribution, due::Due, number::NumberPart, random::Random};
-use crate::{Fallocate, OpKind, OpenFlags, Rename, WriteVia, op::Op};
+use crate::{Errno, Fallocate, File, OpKind, OpenFlags, Outcome, Rename, WriteVia, op::Op};
 
 /// What values an argument takes, and how they are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,8 +208,32 @@ pub(super) enum Seen {
     Number(u64),
 }
 
+/// The arguments of an op that were exercised, given what it came to: those that have weights, if the system call was
+/// made that takes them.
+pub(super) fn exercised(op: &Op, outcome: &Outcome) -> Vec<(&'static str, Seen)> {
+    if ends_before_its_call(op, outcome) { Vec::new() } else { arguments(op) }
+}
+
+/// Whether an op ended before the system call that takes its arguments. Most ops are one call, which is made whatever
+/// comes of it: a refused mkdir has tried its mode. What reads or writes by path opens the file first, and these are
+/// the errors of that; all others, where an open may have them too, are those of the call in nearly every case. A write
+/// through a mapping asks for the size first, which is all that it does to a slot that is empty.
+fn ends_before_its_call(op: &Op, outcome: &Outcome) -> bool {
+    let Err(errno) = outcome else { return false };
+    let of_paths = [Errno::ENOENT, Errno::ENOTDIR, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::EROFS];
+    match op {
+        // A directory can be opened to be read from, and it is the read that fails then.
+        Op::Read { file: File::Path(_), .. } => of_paths.contains(errno),
+        Op::Write { file: File::Path(_), .. }
+        | Op::Fallocate { file: File::Path(_), .. }
+        | Op::Msync { file: File::Path(_), .. } => *errno == Errno::EISDIR || of_paths.contains(errno),
+        Op::Write { file: File::Fd(_), via: WriteVia::Mmap, .. } => *errno == Errno::EBADF,
+        _ => false,
+    }
+}
+
 /// The arguments of an op that have weights.
-pub(super) fn seen(op: &Op) -> Vec<(&'static str, Seen)> {
+fn arguments(op: &Op) -> Vec<(&'static str, Seen)> {
     let word = |word: &str| Seen::Word(word.to_owned());
     let mode = |mode: u32| ("mode", Seen::Word(format!("{mode:04o}")));
     match op {
@@ -245,5 +269,37 @@ pub(super) fn seen(op: &Op) -> Vec<(&'static str, Seen)> {
         Op::Setxattr { name, value, .. } => vec![("name", word(name)), ("len", Seen::Number(value.len))],
         Op::Removexattr { name, .. } => vec![("name", word(name))],
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    #[test]
+    fn an_argument_is_exercised_by_the_call_that_takes_it() {
+        let by_path = r#"write("/f", offset=1, len=2, fill=3)"#;
+        let cases = [
+            (by_path, Err(Errno::ENOENT), 0),
+            (by_path, Err(Errno::EISDIR), 0),
+            (by_path, Err(Errno::ENOSPC), 4),
+            (by_path, Ok(Value::Count(2)), 4),
+            (r#"write("/f", at=end, len=2, fill=3, via=mmap)"#, Err(Errno::EINVAL), 3),
+            ("write(fd=1, at=end, len=2, fill=3)", Err(Errno::EBADF), 3),
+            ("write(fd=1, at=end, len=2, fill=3, via=mmap)", Err(Errno::EBADF), 0),
+            (r#"read("/d", offset=0, len=1)"#, Err(Errno::EISDIR), 2),
+            (r#"read("/d", offset=0, len=1)"#, Err(Errno::ENOTDIR), 0),
+            (r#"msync("/f", offset=0, len=1)"#, Err(Errno::ELOOP), 0),
+            (r#"fallocate("/f", how=punch_hole, offset=0, len=1)"#, Err(Errno::ENAMETOOLONG), 0),
+            // One call each, which is told the path with all else.
+            (r#"truncate("/f", size=7)"#, Err(Errno::ENOENT), 1),
+            (r#"mkdir("/d", mode=0755)"#, Err(Errno::EEXIST), 1),
+            (r#"chmod("/f", mode=0755)"#, Err(Errno::ENOENT), 1),
+        ];
+        for (text, outcome, expected) in cases {
+            let op: Op = text.parse().unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(exercised(&op, &outcome).len(), expected, "{text} {outcome:?}");
+        }
     }
 }

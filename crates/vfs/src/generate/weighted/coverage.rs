@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Weights,
-    argument::{Argument, FLAGS, Partition, Seen, seen},
+    argument::{Argument, FLAGS, Partition, Seen, exercised},
     number::NumberPart,
 };
-use crate::{Op, OpKind, OpenFlags};
+use crate::{Op, OpKind, OpenFlags, Outcome};
 
 /// Counts the arguments of ops, from several threads.
 #[derive(Debug)]
@@ -71,10 +71,10 @@ impl InputCounts {
         Self { ops: Counted::new(weights.op_partitions()), arguments: weights.arguments().map(counted).collect() }
     }
 
-    /// An op was done.
-    pub fn op(&self, op: &Op) {
+    /// An op was done, and came to this.
+    pub fn op(&self, op: &Op, outcome: &Outcome) {
         self.ops.value(&Seen::Word(op.name().to_owned()));
-        for (name, seen) in seen(op) {
+        for (name, seen) in exercised(op, outcome) {
             if let Some(counted) = self.arguments.get(&(op.kind(), name)) {
                 counted.value(&seen);
             }
