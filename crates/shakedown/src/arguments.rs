@@ -129,13 +129,13 @@ pub struct Swarm {
     pub depth: Option<u32>,
     /// At most so many names of files
     #[arg(long, value_name = "N")]
-    pub files: Option<u32>,
+    pub files: Option<usize>,
     /// At most so many directories besides the root
     #[arg(long, value_name = "N")]
-    pub dirs: Option<u32>,
+    pub dirs: Option<usize>,
     /// What a power cut may leave of the writes in the disk's cache, as in `check`
-    #[arg(long, value_name = "MODE", value_parser = power_cuts())]
-    pub crash: Option<CrashMode>,
+    #[arg(long, value_name = "MODE", value_parser = crash_modes())]
+    pub crash: Option<CrashFlag>,
     /// End each task after so much; without one, no task walks at random
     #[arg(long, value_name = "LIMIT", value_delimiter = ',', allow_hyphen_values = true)]
     pub budget: Vec<Bound>,
@@ -151,6 +151,14 @@ pub struct Swarm {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+impl Swarm {
+    /// What is the same for all its tasks.
+    pub fn plan(&self) -> Plan {
+        let Self { depth, ops, files, dirs, crash, .. } = self;
+        Plan { depth: *depth, ops: ops.clone(), files: *files, dirs: *dirs, crash: *crash, ..Plan::default() }
+    }
 }
 
 /// What a resumed run cannot change.
@@ -264,6 +272,15 @@ pub enum CrashFlag {
     Power(CrashMode),
     /// Whoever serves the file system is killed.
     Kill,
+}
+
+impl std::fmt::Display for CrashFlag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Power(mode) => mode.fmt(f),
+            Self::Kill => f.write_str(KILL),
+        }
+    }
 }
 
 /// In which order states are expanded.

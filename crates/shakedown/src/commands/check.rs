@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use check::{Affected, CheckReport, RunOptions, Save, Violated, settled};
 use explore::{Budget, Order, Pace, SearchError, Stop};
 
-use super::{Verdict, Watch};
+use super::{Verdict, Watch, swarm::Heir};
 use crate::{
     arguments::{Check, SearchOrder},
-    budget::budget,
+    budget::{Bound, budget},
     folder::Folder,
     progress::Display,
     quiet::without_panic_messages,
@@ -48,6 +48,7 @@ struct Job {
 /// Wrong usage, or a folder that cannot be used.
 pub fn run(arguments: &Check) -> Result<Verdict> {
     let watch = Watch::begin()?;
+    let _heir = arguments.as_task.as_deref().and_then(Heir::of);
     if arguments.as_task.is_some() {
         stop_with_standard_input(&watch.stop);
     }
@@ -107,7 +108,7 @@ fn begin(arguments: &Check) -> Result<Job> {
     let settings = Settings::new(&named, &arguments.plan)?;
     named.ready()?;
     let kernel = named.target.kernel();
-    let budget = bounds(arguments, settings.depth_max)?;
+    let budget = bounds(&arguments.budget, settings.depth_max)?;
     settings.fits_into_memory()?;
     if settings.search == SearchOrder::Random && budget.states.is_none() && budget.time.is_none() {
         bail!(SearchError::WalkWithoutBudget);
@@ -135,7 +136,7 @@ fn resume(arguments: &Check, folder: Folder, earlier: Summary) -> Result<Job> {
     Ok(Job {
         named,
         kernel,
-        budget: bounds(arguments, settings.depth_max)?,
+        budget: bounds(&arguments.budget, settings.depth_max)?,
         settings,
         threads: threads(arguments),
         folder: Some(folder),
@@ -151,8 +152,12 @@ fn other_kernel(earlier: Option<&str>, now: Option<&str>) -> Option<String> {
     Some(format!("the kernel is another one now ({now}) than in the run so far ({earlier}); start anew"))
 }
 
-fn bounds(arguments: &Check, depth: Option<u32>) -> Result<Budget> {
-    match budget(&arguments.budget, depth) {
+/// The budget of a search that goes so deep.
+///
+/// # Errors
+/// It bounds something twice.
+pub fn bounds(given: &[Bound], depth: Option<u32>) -> Result<Budget> {
+    match budget(given, depth) {
         Ok(budget) => Ok(budget),
         Err(kind) => bail!("use this budget: it bounds the {kind} twice"),
     }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::process::parent_id,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::Ordering,
@@ -9,16 +10,17 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use guest::scratch::Scratch;
+use guest::scratch::{Scratch, is_left_over};
 use serde_json::{Value, json};
 use swarm::{Ended, Merged, Running, Task, Variety, diversify, merge};
 
-use super::{Verdict, Watch};
+use super::{Verdict, Watch, check::bounds};
 use crate::{
     arguments::Swarm,
     quantity::{count, plural, seconds},
     registry::Named,
     screen::{self, Paint},
+    settings::Settings,
     tasks_display::TasksDisplay,
 };
 
@@ -32,7 +34,10 @@ const TRACES: &str = "traces";
 /// Wrong usage, a folder that cannot be used, or tasks that died with nothing found by the others.
 pub fn run(arguments: &Swarm) -> Result<Verdict> {
     let named = Named::parse(&arguments.target)?.against(&arguments.against)?;
+    // What a task would refuse is refused once, and before there are any.
+    let settings = Settings::new(&named, &arguments.plan())?;
     named.ready()?;
+    bounds(&arguments.budget, settings.depth_max)?;
     let watch = Watch::begin()?;
     let stop = &watch.stop;
     let folder = TaskFolder::new(arguments.out.as_deref())?;
@@ -94,8 +99,8 @@ fn command(arguments: &Swarm, task: &Task, folder: &TaskFolder, weights: Option<
     }
     let numbers = [
         ("--depth", arguments.depth.map(u64::from)),
-        ("--files", arguments.files.map(u64::from)),
-        ("--dirs", arguments.dirs.map(u64::from)),
+        ("--files", arguments.files.map(|files| files as u64)),
+        ("--dirs", arguments.dirs.map(|dirs| dirs as u64)),
     ];
     for (flag, number) in numbers.into_iter().filter_map(|(flag, number)| Some((flag, number?))) {
         command.args([flag, &number.to_string()]);
@@ -179,6 +184,32 @@ impl Drop for TaskFolder {
         if !self.is_kept {
             // A folder in the way of nobody; there may be none yet.
             let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// A task that outlives who started it: it removes the folder of all tasks when it ends, since nobody else is left that
+/// could. The last one to end leaves nothing.
+pub struct Heir {
+    folder: PathBuf,
+    parent: u32,
+}
+
+impl Heir {
+    /// For a task that writes its states there; `None` if the folder is one that the user wants kept.
+    pub fn of(states: &Path) -> Option<Self> {
+        // The file lies in the task's folder, that among the tasks, and these in the folder of the swarm.
+        let folder = states.ancestors().nth(3)?.to_owned();
+        is_left_over(&folder)?;
+        Some(Self { folder, parent: parent_id() })
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        if parent_id() != self.parent {
+            // Another one may be at it too.
+            let _ = fs::remove_dir_all(&self.folder);
         }
     }
 }

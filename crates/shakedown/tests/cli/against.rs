@@ -74,15 +74,20 @@ fn weights_are_drawn_by_and_what_came_of_them_is_told() {
     let file = scratch.path().join("weights.toml");
     fs::write(&file, WEIGHTS).unwrap();
     let sides = ["check", "ref", "--against", "ref", "--ops", text(&file), "--threads", "1", "--json"];
-    for more in [["--search", "random", "--budget", "3000states"], ["--depth", "4", "--budget", "3000states"]] {
+    // A search does few ops from an empty tree, and most writes in it end at a file that is missing.
+    let searches = [
+        (["--search", "random", "--budget", "3000states"], 300, 0.8),
+        (["--depth", "4", "--budget", "3000states"], 3, 3.5),
+    ];
+    for (more, values_min, variation_max) in searches {
         let ran = shakedown(&[&sides[..], &more].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let summary = ran.json();
         let coverage = summary["input_coverage"].as_array().unwrap();
         let lengths = coverage.iter().find(|one| one["op"] == "write" && one["argument"] == "len").unwrap();
-        assert!(lengths["values"].as_u64().unwrap() > 20, "{lengths}");
+        assert!(lengths["values"].as_u64().unwrap() > values_min, "{lengths}");
         let variation = lengths["coefficient_of_variation"].as_f64().unwrap();
-        assert!(variation < if more[0] == "--search" { 0.8 } else { 3.0 }, "{lengths}");
+        assert!(variation < variation_max, "{lengths}");
         assert_eq!(summary["weights"], WEIGHTS);
         let again = shakedown(&[&sides[..], &more].concat()).json();
         assert_eq!(again["input_coverage"], summary["input_coverage"], "the same seed draws the same");
