@@ -249,7 +249,7 @@ fn folded(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let told = lines.chunk_by(|one, next| one == next).map(|equal| match equal {
         [line, _, _, ..] => format!("{line}\n... {} more times\n", equal.len() - 1),
-        few => few.iter().map(|line| format!("{line}\n")).collect(),
+        few => few.join("\n") + "\n",
     });
     told.collect()
 }

@@ -2,6 +2,7 @@
 //! silent, and ones that are wrong in a single way, which it must name.
 
 mod absent;
+mod asking;
 mod beside;
 mod comparing;
 mod crashes;
