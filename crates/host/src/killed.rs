@@ -333,7 +333,7 @@ impl Target for KilledTarget {
     /// Its store lies among our temporary files, unless it has one of its own: where these have no room, it has none.
     fn room_granted(&self) -> u64 {
         let room =
-            rustix::fs::statvfs(&std::env::temp_dir()).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+            rustix::fs::statvfs(std::env::temp_dir()).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
         if room >= 16 * ROOM_OF_ANY { ROOM_OF_ANY } else { 0 }
     }
 
