@@ -52,7 +52,7 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// Remembers the random state of a kernel that has just started and stands still. From now on its clock costs nothing.
+    /// Remembers the random state of a kernel that has just started and stands still. From now on its clock is free.
     pub fn take(kernel: Pid, variables: &[Variable]) -> io::Result<Self> {
         let path = format!("/proc/{}/mem", kernel.as_raw_nonzero());
         let memory = File::options().read(true).write(true).open(path)?;
